@@ -1,0 +1,89 @@
+# Fourfold's commands. `make` lists them.
+
+LINT_FLAGS ?=
+FUZZTIME   ?= 30s
+SOAK       ?= 10m
+
+bin := $(CURDIR)/bin
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## Print these targets.
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+
+##### Build and try
+
+.PHONY: build
+build: ## Build worker and enqueue into bin/.
+	go build -trimpath -o $(bin)/ ./cmd/...
+
+.PHONY: demo
+demo: ## Run the demo: embedded Redis, simulated providers, about 15 seconds.
+	go run ./cmd/worker demo
+
+##### Test
+
+.PHONY: deps
+deps: ## Install what the tests need and this machine lacks (redis-server, gcc).
+	@scripts/need redis-server gcc
+
+.PHONY: test
+test: deps ## Run the tests with the race detector, against a real Redis that they start.
+	go test -race -timeout 15m ./...
+
+.PHONY: check
+check: lint vet test tidy ## Run all that a change must pass: lint, vet, test, tidy.
+
+.PHONY: vet
+vet: ## Run go vet.
+	go vet ./...
+
+.PHONY: lint
+lint: $(bin)/golangci-lint ## Run golangci-lint, gofumpt included, as .golangci.yaml says.
+	$(bin)/golangci-lint run $(LINT_FLAGS) ./...
+	cd deploy/tests && $(bin)/golangci-lint run $(LINT_FLAGS) ./...
+
+.PHONY: fmt
+fmt: $(bin)/golangci-lint ## Format the code with gofumpt.
+	$(bin)/golangci-lint fmt ./...
+	cd deploy/tests && $(bin)/golangci-lint fmt ./...
+
+.PHONY: tidy
+tidy: ## Fail if go.mod or go.sum of any module is not tidy, or a downloaded module was changed.
+	go mod tidy -diff
+	cd tools && go mod tidy -diff
+	cd deploy/tests && go mod tidy -diff
+	go mod verify
+
+.PHONY: fuzz
+fuzz: ## Fuzz every fuzz test for FUZZTIME (30s) each.
+	scripts/fuzz $(FUZZTIME)
+
+##### Deploy
+
+.PHONY: manifests
+manifests: ## Render the Kubernetes manifests and check them: schemas, times, security, scaling.
+	cd deploy/tests && go test ./...
+
+##### Supply chain
+
+.PHONY: vulncheck
+vulncheck: $(bin)/govulncheck ## Look for known vulnerabilities, offline; fail on those that deploy/vulnerabilities.txt does not explain.
+	scripts/vulncheck $(bin)/govulncheck
+
+.PHONY: sbom
+sbom: $(bin)/cyclonedx-gomod ## Write an SBOM (CycloneDX) of each binary into dist/.
+	mkdir -p dist
+	$(bin)/cyclonedx-gomod app -json -licenses -output dist/worker.cdx.json -main cmd/worker
+	$(bin)/cyclonedx-gomod app -json -licenses -output dist/enqueue.cdx.json -main cmd/enqueue
+
+# The tools' versions are those of tools/go.mod; a change there builds them anew.
+$(bin)/golangci-lint: tools/go.mod
+	cd tools && go build -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+$(bin)/govulncheck: tools/go.mod
+	cd tools && go build -o $@ golang.org/x/vuln/cmd/govulncheck
+
+$(bin)/cyclonedx-gomod: tools/go.mod
+	cd tools && go build -o $@ github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod
