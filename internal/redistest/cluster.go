@@ -1,0 +1,108 @@
+package redistest
+
+import (
+	"context"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// slots is the number of hash slots of a Redis cluster.
+const slots = 16384
+
+// Cluster is a running Redis cluster of masters without replicas.
+type Cluster struct {
+	Nodes []*Server // the slots are spread evenly, in this order
+}
+
+// StartCluster runs masters that share all slots until the test ends. It returns when each of them says that the cluster
+// is whole. The options go to every node; a cluster speaks plain TCP.
+func StartCluster(tb testing.TB, masters int, options ...Option) *Cluster {
+	tb.Helper()
+	c := &Cluster{}
+	for range masters {
+		s := &Server{tb: tb, config: config{dir: newDir(tb), cluster: true}}
+		for _, option := range options {
+			if err := option(&s.config); err != nil {
+				tb.Fatalf("redistest: option: %v", err)
+			}
+		}
+		tb.Cleanup(func() { s.end(syscall.SIGKILL) })
+		s.startOnFreePort()
+		c.Nodes = append(c.Nodes, s)
+	}
+	c.assemble(tb)
+	return c
+}
+
+// assemble hands out the slots, makes the nodes meet, and waits until each sees the whole.
+func (c *Cluster) assemble(tb testing.TB) {
+	tb.Helper()
+	ctx := context.Background()
+	for i, node := range c.Nodes {
+		rdb := node.Admin(tb)
+		first, last := i*slots/len(c.Nodes), (i+1)*slots/len(c.Nodes)-1
+		if err := rdb.ClusterAddSlotsRange(ctx, first, last).Err(); err != nil {
+			tb.Fatalf("redistest: slots: %v", err)
+		}
+		if err := rdb.Do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", i+1).Err(); err != nil {
+			tb.Fatalf("redistest: epoch: %v", err)
+		}
+	}
+	for _, node := range c.Nodes[1:] {
+		host, port, err := net.SplitHostPort(node.Addr)
+		if err != nil {
+			tb.Fatalf("redistest: %v", err)
+		}
+		if err := c.Nodes[0].Admin(tb).ClusterMeet(ctx, host, port).Err(); err != nil {
+			tb.Fatalf("redistest: meet: %v", err)
+		}
+	}
+	for _, node := range c.Nodes {
+		node.awaitWhole(tb, len(c.Nodes))
+	}
+}
+
+// awaitWhole polls: the nodes gossip, and none of them tells when it is done.
+func (s *Server) awaitWhole(tb testing.TB, masters int) {
+	tb.Helper()
+	rdb := s.Admin(tb)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for range tick.C {
+		info, err := rdb.ClusterInfo(context.Background()).Result()
+		if err != nil {
+			tb.Fatalf("redistest: cluster info: %v", err)
+		}
+		nodes, err := rdb.ClusterSlots(context.Background()).Result()
+		if err == nil && len(nodes) == masters && strings.Contains(info, "cluster_state:ok") {
+			return
+		}
+	}
+}
+
+// Addrs are the addresses of all nodes.
+func (c *Cluster) Addrs() []string {
+	var addrs []string
+	for _, node := range c.Nodes {
+		addrs = append(addrs, node.Addr)
+	}
+	return addrs
+}
+
+// Options returns fresh client options for the cluster.
+func (c *Cluster) Options() *redis.ClusterOptions {
+	o := c.Nodes[0].Options()
+	return &redis.ClusterOptions{Addrs: c.Addrs(), Username: o.Username, Password: o.Password}
+}
+
+// Client returns a client that is closed when the test ends.
+func (c *Cluster) Client(tb testing.TB) *redis.ClusterClient {
+	rdb := redis.NewClusterClient(c.Options())
+	tb.Cleanup(func() { rdb.Close() })
+	return rdb
+}

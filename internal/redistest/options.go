@@ -1,0 +1,119 @@
+package redistest
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// An Option changes how a server is started.
+type Option func(*config) error
+
+type config struct {
+	dir      string
+	args     []string
+	user     string
+	password string
+	tls      *tls.Config // of clients; nil: plain TCP
+	cluster  bool
+}
+
+// Args hands further words to redis-server: Args("--maxmemory", "2mb").
+func Args(words ...string) Option {
+	return func(c *config) error {
+		c.args = append(c.args, words...)
+		return nil
+	}
+}
+
+// Persistent writes every change to an append-only file before it is answered, so that what was acknowledged survives
+// Kill and Restart.
+func Persistent() Option {
+	return Args("--appendonly", "yes", "--appendfsync", "always")
+}
+
+// Password demands a password of the default user; Client and URL know it.
+func Password(password string) Option {
+	return func(c *config) error {
+		c.password = password
+		c.args = append(c.args, "--requirepass", password)
+		return nil
+	}
+}
+
+// ACLUser makes a user with the given rules ("~asynq:*", "+@read"), which Client and URL then use. The default user keeps
+// all rights, so that Admin can look at everything.
+func ACLUser(name, password string, rules ...string) Option {
+	return func(c *config) error {
+		c.user, c.password = name, password
+		c.args = append(c.args, "--user", name, "on", ">"+password)
+		c.args = append(c.args, rules...)
+		return nil
+	}
+}
+
+// TLS makes the server speak TLS alone, with a certificate of its own that Client trusts; CAFile names it.
+func TLS() Option {
+	return func(c *config) error {
+		certificate, key, err := writeCertificate(c.dir)
+		if err != nil {
+			return fmt.Errorf("certificate: %w", err)
+		}
+		pool := x509.NewCertPool()
+		text, err := os.ReadFile(certificate)
+		if err != nil {
+			return err
+		}
+		pool.AppendCertsFromPEM(text)
+		c.tls = &tls.Config{RootCAs: pool, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12}
+		c.args = append(c.args, "--tls-cert-file", certificate, "--tls-key-file", key,
+			"--tls-ca-cert-file", certificate, "--tls-auth-clients", "no")
+		return nil
+	}
+}
+
+// writeCertificate makes a self-signed certificate for the loopback address.
+func writeCertificate(dir string) (certificate, key string, err error) {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return "", "", err
+	}
+	template := &x509.Certificate{
+		SerialNumber:          big.NewInt(1),
+		Subject:               pkix.Name{CommonName: "redistest"},
+		NotBefore:             time.Now().Add(-time.Hour),
+		NotAfter:              time.Now().Add(24 * time.Hour),
+		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
+		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		BasicConstraintsValid: true,
+		IsCA:                  true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		return "", "", err
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		return "", "", err
+	}
+	certificate, key = filepath.Join(dir, "redis.crt"), filepath.Join(dir, "redis.key")
+	if err := writePEM(certificate, "CERTIFICATE", der); err != nil {
+		return "", "", err
+	}
+	return certificate, key, writePEM(key, "PRIVATE KEY", keyDER)
+}
+
+func writePEM(path, kind string, der []byte) error {
+	return os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600)
+}
