@@ -1,55 +1,112 @@
 package executor
 
-import "context"
-
+// Result is how a step ended: an [OK], [Degraded], [Abstained] or [Failed], and nothing else. Take it
+// apart with [Match], which the compiler checks for completeness, or by a type switch; a value can be
+// read only off what is [Usable].
+//
+// A result prints, logs and encodes as its envelope, whatever verb or encoder is used. It cannot be
+// decoded. Results are made by [Run] alone; they are immutable and safe for many goroutines.
 type Result[T any] interface {
+	// Envelope returns what may be logged of the step.
 	Envelope() Envelope
+	// sealed mentions T, or an OK[string] would pass as a Result[int].
 	sealed(T)
 }
 
+// Usable is a result that has a value: every one but [Failed].
 type Usable[T any] interface {
 	Result[T]
+	// Value returns the value. It is content: it belongs into no log.
 	Value() T
 }
 
+// The marks keep the outcomes from being converted into one another, which Go allows between structs
+// with the same fields.
 type (
-	OK[T any] struct {
-		value    T
-		envelope Envelope
-	}
-	Degraded[T any] struct {
-		value    T
-		envelope Envelope
-	}
-	Abstained[T any] struct {
-		value    T
-		envelope Envelope
-	}
-	Failed[T any] struct{ envelope Envelope }
+	isOK        struct{}
+	isDegraded  struct{}
+	isAbstained struct{}
+	isFailed    struct{}
 )
 
-func (r OK[T]) Envelope() Envelope        { return r.envelope }
-func (r Degraded[T]) Envelope() Envelope  { return r.envelope }
-func (r Abstained[T]) Envelope() Envelope { return r.envelope }
-func (r Failed[T]) Envelope() Envelope    { return r.envelope }
-func (r OK[T]) Value() T                  { return r.value }
-func (r Degraded[T]) Value() T            { return r.value }
-func (r Abstained[T]) Value() T           { return r.value }
-func (OK[T]) sealed(T)                    {}
-func (Degraded[T]) sealed(T)              {}
-func (Abstained[T]) sealed(T)             {}
-func (Failed[T]) sealed(T)                {}
-
-func Match[T, R any](r Result[T], ok func(OK[T]) R, degraded func(Degraded[T]) R, abstained func(Abstained[T]) R, failed func(Failed[T]) R) R {
-	panic("unbuilt")
+// OK is the result of a step whose last attempt succeeded. The zero value belongs to no step.
+type OK[T any] struct {
+	_ [0]isOK
+	usable[T]
 }
 
-func Run[T any](ctx context.Context, s Step[T]) (Result[T], error) { panic("unbuilt") }
-func Classify(err error) Failure                                   { panic("unbuilt") }
-func Worst(os ...Outcome) Outcome                                  { panic("unbuilt") }
-func Strays() int64                                                { return 0 }
-func (o Outcome) String() string                                   { panic("unbuilt") }
-func (c FailureClass) String() string                              { panic("unbuilt") }
-func (f Failure) Error() string                                    { return f.Class.String() }
-func (f Failure) Unwrap() error                                    { return f.Err }
-func (p *Parked) Error() string                                    { return "parked" }
+// Degraded is the result of a step whose attempts failed and whose value comes from Step.Degrade.
+// Its envelope keeps the failure class of the last attempt. The zero value belongs to no step.
+type Degraded[T any] struct {
+	_ [0]isDegraded
+	usable[T]
+}
+
+// Abstained is the result of a step that had nothing to do. Its value comes from the pair given to
+// [AbstainWhen]; no attempt was made. The zero value belongs to no step.
+type Abstained[T any] struct {
+	_ [0]isAbstained
+	usable[T]
+}
+
+// Failed is the result of a step that has no value. The zero value belongs to no step.
+type Failed[T any] struct {
+	_ [0]isFailed
+	held[T]
+}
+
+// Match calls the one function that r asks for and returns what that returns. All four are required.
+// It panics when r is nil, as it is beside an error of [Run], or when r was not made by Run.
+func Match[T, R any](
+	r Result[T],
+	ok func(OK[T]) R,
+	degraded func(Degraded[T]) R,
+	abstained func(Abstained[T]) R,
+	failed func(Failed[T]) R,
+) R {
+	switch r := r.(type) {
+	case OK[T]:
+		return ok(r)
+	case Degraded[T]:
+		return degraded(r)
+	case Abstained[T]:
+		return abstained(r)
+	case Failed[T]:
+		return failed(r)
+	default:
+		panic("executor: Match of a result that Run did not make")
+	}
+}
+
+// record is what a result points to. It stays behind a pointer because printers call no method on
+// unexported fields: a result in somebody's unexported field would be printed by reflection, and a
+// pointer is where that stops.
+type record[T any] struct {
+	envelope Envelope
+	value    T
+}
+
+// held is what all results share.
+type held[T any] struct{ p *record[T] }
+
+func (held[T]) sealed(T) {}
+
+// Envelope returns what may be logged of the step.
+func (h held[T]) Envelope() Envelope {
+	if h.p == nil {
+		return Envelope{}
+	}
+	return h.p.envelope
+}
+
+// usable adds the value to what all results share.
+type usable[T any] struct{ held[T] }
+
+// Value returns the value. It is content: it belongs into no log.
+func (u usable[T]) Value() T {
+	if u.p == nil {
+		var zero T
+		return zero
+	}
+	return u.p.value
+}
