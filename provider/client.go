@@ -10,12 +10,21 @@ import (
 	"fourfold/executor"
 )
 
-// Client is one provider and model, or a chain of them.
+// Client is one provider and model, or a chain of them. Its methods are called from many goroutines.
+//
+// A client makes one call and no retries of its own. What goes wrong it returns as an Error made by Judge, whatever it was; an
+// ended context ends the call at once. providertest.Run holds a client against all of this.
 type Client interface {
+	// Name is the provider's name in the configuration, and never changes.
 	Name() Name
+	// Capabilities is what the provider can do, and never changes.
 	Capabilities() Capabilities
+	// Complete returns the whole answer. The Response beside an error has the Model and Usage that were paid for, when the
+	// provider said so, and never a text.
 	Complete(context.Context, Request) (Response, error)
-	// Stream yields chunks in order; the last pair has either the final chunk (Done) or an error.
+	// Stream yields chunks in order; the last pair has either the final chunk (Done) or an error. A pair with an error may
+	// have Done too, with the Model and Usage paid for and without a text. When the loop is left early, or ctx ends, the
+	// call is over. The sequence may be ranged over once.
 	Stream(context.Context, Request) iter.Seq2[Chunk, error]
 }
 
@@ -61,6 +70,9 @@ type Chunk struct {
 	Done *Response          // set on the last chunk only: whole text, usage, model
 }
 
+// IsToken reports whether the chunk shows a token: new text, or a tool-call delta. Role-only and empty chunks are none.
+func (c Chunk) IsToken() bool { return c.Tool || c.Text.Reveal() != "" }
+
 // Call is the record of one finished call to one provider: all that may be logged of it.
 type Call struct {
 	Provider      Name
@@ -74,18 +86,6 @@ type Call struct {
 	Usage         executor.Usage
 	Scope         Scope
 }
-
-// Scope says for whom a call is made. It travels in the context and holds identifiers only.
-type Scope struct {
-	Run     string // run id: queue and 26 characters, never content
-	Flow    string
-	Step    executor.StepID
-	Attempt int // from 1
-}
-
-// WithScope returns a context whose calls are recorded under s; ScopeOf reads it back.
-func WithScope(ctx context.Context, s Scope) context.Context { panic("unbuilt") }
-func ScopeOf(ctx context.Context) Scope                      { panic("unbuilt") }
 
 // Observer is told what providers do. Its methods are called from many goroutines and must not block.
 type Observer interface {
@@ -102,54 +102,3 @@ type Gate interface {
 	// Close keeps everybody from calling n until the given time (a 429 said so).
 	Close(ctx context.Context, n Name, until time.Time)
 }
-
-// Timeouts bound one call; zero means no bound but the attempt's.
-type Timeouts struct {
-	Total      time.Duration
-	FirstToken time.Duration
-	Idle       time.Duration // between tokens
-}
-
-// GuardConfig is what Guard puts around a client.
-type GuardConfig struct {
-	ModelProvider ModelProvider
-	Model         executor.ModelVersion // configured; for records of failed calls
-	Timeouts      Timeouts
-	Stream        bool     // answer Complete by streaming, so that the token timers work
-	Breaker       *Breaker // nil: none
-	Gate          Gate     // nil: no limit
-	Observer      Observer // nil: nobody is told
-}
-
-// BreakerConfig: zero values mean the defaults named.
-type BreakerConfig struct {
-	Failures int           // consecutive failures that open it; 5
-	Cooldown time.Duration // 10s
-}
-
-// Breaker stops calls to a provider that keeps failing.
-type Breaker struct{}
-
-func NewBreaker(BreakerConfig) *Breaker { panic("unbuilt") }
-
-// Guard returns c with timeouts, breaker, fleet limits and records around every call.
-func Guard(c Client, cfg GuardConfig) Client { panic("unbuilt") }
-
-// Chain asks its clients in order until one answers. It is itself a Client.
-type Chain struct{}
-
-// ChainOption changes when a chain moves on.
-type ChainOption func(*Chain)
-
-func FallbackOn(kinds ...Kind) ChainOption             { panic("unbuilt") } // in addition to the table
-func FallbackWhen(next func(Error) bool) ChainOption   { panic("unbuilt") } // instead of the table
-func ObserveChain(o Observer) ChainOption              { panic("unbuilt") } // FellBack
-func NewChain(first Client, rest ...Client) *Chain     { panic("unbuilt") }
-func (c *Chain) With(opts ...ChainOption) *Chain       { panic("unbuilt") }
-func (c *Chain) Able(need Capabilities) (names []Name) { panic("unbuilt") } // who may be asked
-func (c *Chain) Name() Name                            { panic("unbuilt") } // of the first client
-func (c *Chain) Capabilities() Capabilities            { panic("unbuilt") } // union
-func (c *Chain) Complete(context.Context, Request) (Response, error) {
-	panic("unbuilt")
-}
-func (c *Chain) Stream(context.Context, Request) iter.Seq2[Chunk, error] { panic("unbuilt") }
