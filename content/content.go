@@ -1,10 +1,42 @@
-// Package content keeps text and values out of logs: content.Of prints as [content] whatever the verb,
-// refuses every encoder, and gives its value only to Reveal.
 package content
 
-type Of[T any] struct{ p *T }
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+)
 
-func New[T any](v T) Of[T] { return Of[T]{&v} }
+// mark is what printers show instead of the value, also when there is none: whether there is one may
+// be telling too.
+const mark = "[content]"
+
+// Errors of codecs, to be matched by [errors.Is]; encoders wrap them.
+var (
+	// ErrEncoded is the error of every encoder that meets an [Of].
+	ErrEncoded = errors.New("content: refused to be encoded; Reveal is the one way out")
+	// ErrDecoded is the error of every decoder that meets an [Of]. Decode the value and wrap it by
+	// [New], where it is plain that the bytes are content.
+	ErrDecoded = errors.New("content: refused to be decoded; New is the one way in")
+)
+
+// Of holds a value of type T that must not be shown. Only [New] makes one that holds something; the
+// zero value holds nothing. Copies share the value, which nobody changes; an Of is safe for many
+// goroutines as far as T is.
+//
+// An Of cannot be compared by ==, which would compare where the values lie and not what they are; use
+// Equal.
+type Of[T any] struct {
+	_ [0]func() // not comparable
+	// The value lies behind a pointer because printers call no method on unexported fields: an Of in
+	// somebody's unexported field is printed by reflection, and a pointer is where that stops.
+	p *T
+}
+
+// New wraps v. It does not copy what v points to.
+func New[T any](v T) Of[T] { return Of[T]{p: &v} }
+
+// Reveal returns the value, or the zero T if there is none. It is the one way out: whoever calls it
+// answers for where the value goes. It must not go into a log, a metric, an error or a queue.
 func (o Of[T]) Reveal() T {
 	if o.p == nil {
 		var zero T
@@ -12,5 +44,18 @@ func (o Of[T]) Reveal() T {
 	}
 	return *o.p
 }
-func (o Of[T]) IsZero() bool   { return o.p == nil }
-func (o Of[T]) String() string { return "[content]" }
+
+// IsZero reports whether o holds nothing. New of a zero T holds something.
+func (o Of[T]) IsZero() bool { return o.p == nil }
+
+// String returns "[content]".
+func (o Of[T]) String() string { return mark }
+
+// GoString returns "[content]".
+func (o Of[T]) GoString() string { return mark }
+
+// Format writes "[content]" whatever the verb and flags.
+func (o Of[T]) Format(s fmt.State, _ rune) { _, _ = s.Write([]byte(mark)) }
+
+// LogValue returns "[content]".
+func (o Of[T]) LogValue() slog.Value { return slog.StringValue(mark) }
