@@ -1,0 +1,250 @@
+package runstate
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"fourfold/executor"
+)
+
+// Node is one step of the graph of a run.
+type Node struct {
+	ID         string
+	Parents    []Edge
+	Children   []Edge
+	Absorbable bool // its failure counts as DEGRADED for the run
+}
+
+// Edge names the other end of an edge by its topological index; Mode is 'r', 'o' or 'a'.
+type Edge struct {
+	Step int
+	Mode byte
+}
+
+// NewRun is a run to be made.
+type NewRun struct {
+	Ref
+	Flow      string
+	BundleSHA string
+	InputHash string
+	Graph     []Node
+	Window    time.Duration // deadline from now; 0: none
+	Retention time.Duration // of the finished run
+	FailFast  bool
+	OnDone    string // queue to tell; "": none
+	Input     []byte
+}
+
+// FirstVisit is when the sweeper first looks at a new run.
+const FirstVisit = 10 * time.Second
+
+// Create makes the whole run at once and puts its roots into the outbox. Words: Created, Exists, Conflict.
+func (s *Store) Create(ctx context.Context, n NewRun) (Change, error) {
+	return s.change(ctx, createScript, n.Ref, n.args()...)
+}
+
+func (n NewRun) args() []any {
+	args := make([]any, 0, 8+2*len(n.Graph))
+	args = append(args, n.Flow+"|"+n.BundleSHA+"|"+n.InputHash, len(n.Graph), n.Window.Milliseconds(), n.Retention.Milliseconds(),
+		flag(n.FailFast), n.OnDone, n.Input, FirstVisit.Milliseconds())
+	for _, node := range n.Graph {
+		args = append(args, node.encode(), len(node.Parents))
+	}
+	return args
+}
+
+func (n Node) encode() string {
+	var b strings.Builder
+	b.WriteString(n.ID)
+	b.WriteByte('|')
+	if n.Absorbable {
+		b.WriteByte('a')
+	}
+	for _, p := range n.Parents {
+		if p.Mode == 'a' {
+			b.WriteByte('v')
+			break
+		}
+	}
+	edges := func(es []Edge) {
+		b.WriteByte('|')
+		for _, e := range es {
+			b.WriteString(strconv.Itoa(e.Step))
+			b.WriteByte(e.Mode)
+		}
+	}
+	edges(n.Parents)
+	edges(n.Children)
+	return b.String()
+}
+
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Task names the work that a doorbell asks for, under the token of one delivery.
+type Task struct {
+	Ref
+	Generation int
+	Unit       Unit
+	Token      string
+}
+
+// Terms are the terms of a claim.
+type Terms struct {
+	Lease         time.Duration
+	MaxDeliveries int
+	WantInput     bool
+	WantValues    []int // of these parents
+}
+
+// Grant is what a worker is handed with a claim.
+type Grant struct {
+	Marker     Marker // joined over the inputs
+	Deliveries int
+	Waited     time.Duration // runnable until claimed
+	Progress   Progress
+	Left       time.Duration // until the run's deadline; 0: none
+	Parents    map[int]executor.Outcome
+	Input      []byte
+	Values     map[int][]byte
+	Item       []byte // of an item unit
+}
+
+// Begin claims a unit. The Grant is set with the word Claimed; with Overdue and Crashed the Change is.
+// Other words: Gone, Stale, Done, Busy.
+func (s *Store) Begin(ctx context.Context, t Task, terms Terms) (Change, Grant, error) {
+	wanted := make([]string, 0, 1+len(terms.WantValues))
+	if terms.WantInput {
+		wanted = append(wanted, "i")
+	}
+	for _, p := range terms.WantValues {
+		wanted = append(wanted, strconv.Itoa(p))
+	}
+	got, err := s.run(ctx, beginScript, t.Ref, t.Generation, t.Unit.String(), t.Token, terms.Lease.Milliseconds(), terms.MaxDeliveries,
+		strings.Join(wanted, ","))
+	if err != nil {
+		return Change{}, Grant{}, err
+	}
+	if Word(str(got[0])) != Claimed {
+		c, err := decodeChange(got)
+		return c, Grant{}, err
+	}
+	g, err := decodeGrant(got, terms)
+	return Change{Word: Claimed}, g, err
+}
+
+func decodeGrant(got []any, terms Terms) (Grant, error) {
+	if len(got) < 8 {
+		return Grant{}, errRecord
+	}
+	g := Grant{Parents: map[int]executor.Outcome{}, Values: map[int][]byte{}}
+	var err error
+	if g.Marker, err = ParseMarker(str(got[1])); err != nil {
+		return g, err
+	}
+	g.Deliveries, _ = index(str(got[2]))
+	g.Waited = duration(str(got[3]))
+	if g.Progress, err = decodeProgress(str(got[4])); err != nil {
+		return g, err
+	}
+	g.Left = duration(str(got[5]))
+	outcomes := list(got[6])
+	for i := 0; i+1 < len(outcomes); i += 2 {
+		p, err := index(str(outcomes[i]))
+		if err != nil {
+			return g, err
+		}
+		o, err := index(str(outcomes[i+1]))
+		if err != nil {
+			return g, err
+		}
+		g.Parents[p] = executor.Outcome(o)
+	}
+	wanted := list(got[7])
+	if terms.WantInput && len(wanted) > 0 {
+		g.Input = []byte(str(wanted[0]))
+		wanted = wanted[1:]
+	}
+	for i, p := range terms.WantValues {
+		if i < len(wanted) && wanted[i] != nil {
+			g.Values[p] = []byte(str(wanted[i]))
+		}
+	}
+	if len(got) > 8 && got[8] != nil {
+		g.Item = []byte(str(got[8]))
+	}
+	return g, nil
+}
+
+func duration(ms string) time.Duration {
+	n, err := strconv.ParseInt(ms, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(n) * time.Millisecond
+}
+
+// Ending is how a unit ended.
+type Ending struct {
+	Outcome executor.Outcome
+	Cause   Cause
+	End     StepEnd
+	Value   []byte // nil for FAILED
+	Carried Marker // by the task; joined with the state's own
+}
+
+// Complete settles a unit: stores, joins, counts, skips or fires its children, finishes the run with the last one.
+// A unit that is done already is left as it is. Words: Settled, Done, Stale, Gone.
+func (s *Store) Complete(ctx context.Context, t Task, e Ending) (Change, error) {
+	return s.change(ctx, completeScript, t.Ref, t.Generation, t.Unit.String(), int(e.Outcome), int(e.Cause), e.End.encode(),
+		e.Carried.String(), e.Value, t.Token)
+}
+
+// Expand splits a for_each step into its items, at most inFlight of them runnable at once (0: all). Words: Expanded,
+// Settled (a rerun kept every item), Done, Stale, Gone.
+func (s *Store) Expand(ctx context.Context, t Task, inFlight int, items [][]byte) (Change, error) {
+	args := make([]any, 0, 4+len(items))
+	args = append(args, t.Generation, t.Unit.String(), t.Token, inFlight)
+	for _, item := range items {
+		args = append(args, item)
+	}
+	return s.change(ctx, expandScript, t.Ref, args...)
+}
+
+// Park gives the claim back until pause has passed; it is no attempt and no delivery. Words: Parked, Lost, Done, Gone.
+func (s *Store) Park(ctx context.Context, t Task, pause time.Duration, p Progress) (Word, error) {
+	return s.word(s.run(ctx, parkScript, t.Ref, t.Generation, t.Unit.String(), t.Token, pause.Milliseconds(), p.encode(), 1))
+}
+
+// Release gives the claim back at once, because the worker stops; asynq puts the task itself back. Words as for Park.
+func (s *Store) Release(ctx context.Context, t Task, p Progress) (Word, error) {
+	return s.word(s.run(ctx, parkScript, t.Ref, t.Generation, t.Unit.String(), t.Token, 0, p.encode(), 0))
+}
+
+func (s *Store) word(got []any, err error) (Word, error) {
+	if err != nil {
+		return "", err
+	}
+	return Word(str(got[0])), nil
+}
+
+// Cancel ends every open step as cancelled. Words: Canceled, Finished, Gone.
+func (s *Store) Cancel(ctx context.Context, r Ref) (Change, error) {
+	return s.change(ctx, cancelScript, r)
+}
+
+// Reject ends every open step of a run whose bundle is gone or unreadable. Words: Rejected, Done, Gone.
+func (s *Store) Reject(ctx context.Context, r Ref, generation int) (Change, error) {
+	return s.change(ctx, rejectScript, r, generation)
+}
+
+// Rerun starts a new generation. Words: Rerun, Open, Nothing, Gone.
+func (s *Store) Rerun(ctx context.Context, r Ref) (Change, error) {
+	return s.change(ctx, rerunScript, r, FirstVisit.Milliseconds())
+}

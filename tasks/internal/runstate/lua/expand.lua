@@ -1,0 +1,39 @@
+-- Splits a for_each step into its items.
+-- ARGV: 2 generation, 3 step, 4 token, 5 most in flight (0: all), then the items.
+if not load() then return { 'gone' } end
+local step = ARGV[3]
+if R.gen ~= ARGV[2] then return { 'stale' } end
+local rec = call('HGET', run, 's' .. step)
+if not rec or R.state == 'd' or string.sub(rec, 1, 1) ~= 'q' then return { 'done' } end
+local mk = match(rec, '^q|%d+|%d+|%d+|[^|]*|(.*)$')
+local n, most = #ARGV - 5, tonumber(ARGV[5])
+unclaim(step)
+local open, worst, flying, nxt = 0, '', 0, n
+for k = 0, n - 1 do
+  local unit, input = step .. '.' .. k, ARGV[6 + k]
+  local old = call('HGET', run, 's' .. unit)
+  local outcome, cause = match(old or '', '^d|(%d)|(%d+)')
+  local kept = outcome and outcome ~= '4' and call('HGET', vals, step .. ':' .. k) == input and
+    call('HEXISTS', vals, unit) == 1
+  if kept then -- a rerun does not pay again for what has a value
+    worst = join(worst, marker(tonumber(outcome), k, cause))
+  else
+    open = open + 1
+    call('HSET', vals, step .. ':' .. k, input)
+    call('HDEL', vals, unit)
+    if most == 0 or flying < most then
+      fire(unit, mk)
+      flying = flying + 1
+    else
+      call('HDEL', run, 's' .. unit)
+      if nxt == n then nxt = k end
+    end
+  end
+end
+if open == 0 then
+  joinitems(step, n, worst, mk)
+  save()
+  return summary('settled', 1, itemrecords(step, n))
+end
+call('HSET', run, 's' .. step, 'e|' .. n .. '|' .. open .. '|' .. nxt .. '|' .. worst .. '|' .. mk)
+return summary('expanded', 0, {})

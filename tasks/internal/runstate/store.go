@@ -1,0 +1,211 @@
+package runstate
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"fourfold/executor"
+)
+
+// Store changes and reads run state. It is safe for many goroutines; the Redis client is the caller's.
+type Store struct{ rdb redis.UniversalClient }
+
+// NewStore returns a store over rdb.
+func NewStore(rdb redis.UniversalClient) *Store { return &Store{rdb} }
+
+// Word is what a script found.
+type Word string
+
+// The words of the scripts.
+const (
+	Created  Word = "created"
+	Exists   Word = "exists"   // the same run was made before
+	Conflict Word = "conflict" // the key was used for another bundle or input
+	Gone     Word = "gone"     // no such run or unit
+	Stale    Word = "stale"    // of an earlier generation
+	Done     Word = "done"     // ended already: nothing was changed
+	Busy     Word = "busy"     // claimed by a live worker
+	Claimed  Word = "claimed"
+	Lost     Word = "lost" // the claim is somebody else's
+	Parked   Word = "parked"
+	Settled  Word = "settled"
+	Expanded Word = "expanded"
+	Overdue  Word = "deadline" // the run was past its deadline and has been ended
+	Crashed  Word = "crash"    // the unit was delivered too often and has been ended
+	Canceled Word = "canceled"
+	Rejected Word = "rejected"
+	Finished Word = "finished" // the run had ended before
+	Open     Word = "open"
+	Nothing  Word = "nothing" // every step has a value
+	Rerun    Word = "rerun"
+)
+
+// Ready is a unit that a script made runnable, with the marker that its task carries.
+type Ready struct {
+	Unit   Unit
+	Marker Marker
+}
+
+// Closed is a step that a script ended.
+type Closed struct {
+	Step    int
+	Outcome executor.Outcome
+	Cause   Cause
+	Skipped bool
+	Marker  Marker // outgoing
+}
+
+// Change is what a script did to a run.
+type Change struct {
+	Word       Word
+	Finished   bool // the run is done
+	Generation int
+	Open       int
+	Marker     Marker // the run's
+	Latency    time.Duration
+	Ready      []Ready
+	Closed     []Closed
+	Items      []ItemEnd // of the for_each step that this change settled, in order
+}
+
+// ItemEnd is how one item of a for_each step ended.
+type ItemEnd struct {
+	Outcome executor.Outcome
+	Cause   Cause
+	End     StepEnd
+}
+
+// Entry is the outbox entry of r, which belongs to the changed run.
+func (c Change) Entry(ref Ref, r Ready) Entry {
+	return Entry{Ref: ref, Generation: c.Generation, Unit: r.Unit}
+}
+
+func (s *Store) run(ctx context.Context, script *redis.Script, r Ref, args ...any) ([]any, error) {
+	got, err := script.Run(ctx, s.rdb, keys(r), append([]any{r.Run}, args...)...).Slice()
+	if err != nil {
+		return nil, err
+	}
+	if len(got) == 0 {
+		return nil, errRecord
+	}
+	return got, nil
+}
+
+func (s *Store) change(ctx context.Context, script *redis.Script, r Ref, args ...any) (Change, error) {
+	got, err := s.run(ctx, script, r, args...)
+	if err != nil {
+		return Change{}, err
+	}
+	return decodeChange(got)
+}
+
+func decodeChange(got []any) (Change, error) {
+	word, _ := got[0].(string)
+	c := Change{Word: Word(word)}
+	if len(got) < 5 {
+		return c, nil
+	}
+	head := strings.SplitN(str(got[1]), "|", 5)
+	if len(head) != 5 {
+		return c, errRecord
+	}
+	var err error
+	c.Finished = head[0] == "d"
+	if c.Generation, err = index(head[1]); err != nil {
+		return c, err
+	}
+	if c.Open, err = index(head[2]); err != nil {
+		return c, err
+	}
+	created, finished := millis(str(got[2])), millis(head[3])
+	if c.Finished {
+		c.Latency = finished.Sub(created)
+	}
+	if c.Marker, err = ParseMarker(head[4]); err != nil {
+		return c, err
+	}
+	if c.Ready, err = decodeReady(list(got[3])); err != nil {
+		return c, err
+	}
+	for _, v := range list(got[4]) {
+		closed, err := decodeClosed(str(v))
+		if err != nil {
+			return c, err
+		}
+		c.Closed = append(c.Closed, closed)
+	}
+	if len(got) > 6 {
+		c.Items, err = decodeItems(list(got[6]))
+	}
+	return c, err
+}
+
+func decodeReady(vs []any) ([]Ready, error) {
+	var out []Ready
+	for i := 0; i+1 < len(vs); i += 2 {
+		unit, err := ParseUnit(str(vs[i]))
+		if err != nil {
+			return nil, err
+		}
+		marker, err := ParseMarker(str(vs[i+1]))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Ready{unit, marker})
+	}
+	return out, nil
+}
+
+func decodeClosed(s string) (Closed, error) {
+	p := strings.SplitN(s, "|", 5)
+	if len(p) != 5 {
+		return Closed{}, errRecord
+	}
+	step, err1 := index(p[0])
+	outcome, err2 := index(p[1])
+	cause, err3 := index(p[2])
+	marker, err4 := ParseMarker(p[4])
+	return Closed{step, executor.Outcome(outcome), Cause(cause), p[3] == "1", marker}, errors.Join(err1, err2, err3, err4)
+}
+
+func decodeItems(vs []any) ([]ItemEnd, error) {
+	var out []ItemEnd
+	for _, v := range vs {
+		rec, err := decodeStep(str(v))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, ItemEnd{rec.Outcome, rec.Cause, rec.End})
+	}
+	return out, nil
+}
+
+// str is a script's value as text: numbers come back as int64, nil as nothing.
+func str(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case int64:
+		return strconv.FormatInt(v, 10)
+	}
+	return ""
+}
+
+func list(v any) []any {
+	l, _ := v.([]any)
+	return l
+}
+
+// millis reads a time in milliseconds since 1970; 0 is the zero time.
+func millis(s string) time.Time {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(n)
+}

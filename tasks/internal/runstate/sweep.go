@@ -1,0 +1,163 @@
+package runstate
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Beat extends the claims of tasks, which all belong to one queue, and says for each whether it is still held.
+// One round trip carries up to a few hundred; the caller splits more.
+func (s *Store) Beat(ctx context.Context, queue string, lease time.Duration, tasks []Task) ([]bool, error) {
+	args := make([]any, 0, 2+4*len(tasks))
+	args = append(args, runPrefix(queue), lease.Milliseconds())
+	for _, t := range tasks {
+		args = append(args, t.Run, t.Generation, t.Unit.String(), t.Token)
+	}
+	got, err := beatScript.Run(ctx, s.rdb, []string{claimsKey(queue)}, args...).Text()
+	if err != nil {
+		return nil, err
+	}
+	if len(got) != len(tasks) {
+		return nil, errRecord
+	}
+	held := make([]bool, len(tasks))
+	for i := range held {
+		held[i] = got[i] == '1'
+	}
+	return held, nil
+}
+
+// Lead takes or keeps the queue's sweeper lock, which only saves work: two sweepers at once do no harm.
+func (s *Store) Lead(ctx context.Context, queue, token string, hold time.Duration) (bool, error) {
+	got, err := s.rdb.SetNX(ctx, sweeperKey(queue), token, hold).Result()
+	if err != nil || got {
+		return got, err
+	}
+	holder, err := s.rdb.Get(ctx, sweeperKey(queue)).Result()
+	if err == redis.Nil || holder != token {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, s.rdb.PExpire(ctx, sweeperKey(queue), hold).Err()
+}
+
+// Now is the Redis server's clock, by which all scores are set.
+func (s *Store) Now(ctx context.Context) (time.Time, error) { return s.rdb.Time(ctx).Result() }
+
+// Dead lists units whose claim ended before now: their worker died or stalled.
+func (s *Store) Dead(ctx context.Context, queue string, now time.Time, most int) ([]Entry, error) {
+	return s.entries(ctx, queue, claimsKey(queue), now, most, parseClaim)
+}
+
+// Unrung lists outbox entries that were due before the given time.
+func (s *Store) Unrung(ctx context.Context, queue string, due time.Time, most int) ([]Entry, error) {
+	return s.entries(ctx, queue, outboxKey(queue), due, most, ParseEntry)
+}
+
+func (s *Store) entries(ctx context.Context, queue, key string, until time.Time, most int, parse func(string, string) (Entry, error)) ([]Entry, error) {
+	members, err := s.rdb.ZRangeByScore(ctx, key, &redis.ZRangeBy{Min: "-inf", Max: strconv.FormatInt(until.UnixMilli(), 10), Count: int64(most)}).Result()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Entry, 0, len(members))
+	for _, m := range members {
+		e, err := parse(queue, m)
+		if err != nil { // nobody can ever act on it
+			s.rdb.ZRem(ctx, key, m)
+			continue
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// Rung removes outbox entries whose doorbells have been rung.
+func (s *Store) Rung(ctx context.Context, queue string, entries ...Entry) error {
+	members := make([]any, len(entries))
+	for i, e := range entries {
+		members[i] = e.Member()
+	}
+	return s.rdb.ZRem(ctx, outboxKey(queue), members...).Err()
+}
+
+// Due lists open runs that the sweeper must look at.
+func (s *Store) Due(ctx context.Context, queue string, now time.Time, most int) ([]string, error) {
+	return s.rdb.ZRangeByScore(ctx, dueKey(queue), &redis.ZRangeBy{Min: "-inf", Max: strconv.FormatInt(now.UnixMilli(), 10), Count: int64(most)}).Result()
+}
+
+// Idle is a runnable unit that is neither claimed nor in the outbox: it should be in the queue.
+type Idle struct {
+	Entry
+	Since time.Duration // runnable for so long
+}
+
+// Visit looks at one open run: it ends an overdue one (Overdue), sets the next visit, and lists idle units (Open).
+// Other words: Gone, Done.
+func (s *Store) Visit(ctx context.Context, r Ref, shortest, longest time.Duration) (c Change, idle []Idle, sha string, err error) {
+	got, err := s.run(ctx, visitScript, r, shortest.Milliseconds(), longest.Milliseconds())
+	if err != nil {
+		return Change{}, nil, "", err
+	}
+	if Word(str(got[0])) != Open {
+		c, err = decodeChange(got)
+		return c, nil, "", err
+	}
+	c.Word = Open
+	if len(got) < 4 {
+		return c, nil, "", errRecord
+	}
+	if c.Generation, err = index(str(got[1])); err != nil {
+		return c, nil, "", err
+	}
+	_, sha, _, err = splitHead(str(got[2]))
+	if err != nil {
+		return c, nil, "", err
+	}
+	units := list(got[3])
+	for i := 0; i+2 < len(units); i += 3 {
+		unit, err := ParseUnit(str(units[i]))
+		if err != nil {
+			return c, nil, "", err
+		}
+		redrive, err := index(str(units[i+1]))
+		if err != nil {
+			return c, nil, "", err
+		}
+		idle = append(idle, Idle{Entry{r, c.Generation, unit, redrive}, duration(str(units[i+2]))})
+	}
+	return c, idle, sha, nil
+}
+
+// Redrive puts units that nobody holds back into the outbox under a new number, and says how many. anyNumber ignores the
+// entries' own redrive numbers (of a dead claim it is not known).
+func (s *Store) Redrive(ctx context.Context, r Ref, generation int, entries []Entry, anyNumber bool) (int, error) {
+	args := make([]any, 0, 1+2*len(entries))
+	args = append(args, generation)
+	for _, e := range entries {
+		number := strconv.Itoa(e.Redrive)
+		if anyNumber {
+			number = ""
+		}
+		args = append(args, e.Unit.String(), number)
+	}
+	got, err := s.run(ctx, redriveScript, r, args...)
+	if err != nil || len(got) < 2 {
+		return 0, err
+	}
+	n, _ := got[1].(int64)
+	return int(n), nil
+}
+
+// TrimFailed bounds the dead-letter index by count and age.
+func (s *Store) TrimFailed(ctx context.Context, queue string, keep int, before time.Time) error {
+	pipe := s.rdb.Pipeline()
+	pipe.ZRemRangeByScore(ctx, failedKey(queue), "-inf", "("+strconv.FormatInt(before.UnixMilli(), 10))
+	pipe.ZRemRangeByRank(ctx, failedKey(queue), 0, int64(-keep-1))
+	_, err := pipe.Exec(ctx)
+	return err
+}
