@@ -1,0 +1,84 @@
+package doorbell
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// ErrClient is returned for a Redis client that is none of go-redis' single, Sentinel and cluster clients.
+var ErrClient = errors.New("doorbell: the Redis client must be a *redis.Client or a *redis.ClusterClient")
+
+// tuning is how a copy of a client differs from its original. Zero fields keep the original's.
+type tuning struct {
+	readTimeout time.Duration
+	maxRetries  int // -1: none
+	minBackoff  time.Duration
+	maxBackoff  time.Duration
+	poolSize    int
+}
+
+// steady is for commands that may be sent twice: a connection that swallows them is given up early, and an outage of some
+// seconds is waited out.
+var steady = tuning{readTimeout: time.Second, maxRetries: 10, minBackoff: 50 * time.Millisecond, maxBackoff: 1500 * time.Millisecond}
+
+// dialTimeout is for every copy.
+const dialTimeout = 2 * time.Second
+
+// clone returns a client of its own for the same Redis: with its own connections and hooks, so that those of the original
+// stay the caller's. A Sentinel client's copy finds the master as the original does.
+func clone(rdb redis.UniversalClient, t tuning) (redis.UniversalClient, error) {
+	switch original := rdb.(type) {
+	case *redis.Client:
+		o := *original.Options()
+		o.DialTimeout = dialTimeout
+		t.apply(&o.ReadTimeout, &o.MaxRetries, &o.MinRetryBackoff, &o.MaxRetryBackoff, &o.PoolSize)
+		o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = 0, 0, 0
+		return redis.NewClient(&o), nil
+	case *redis.ClusterClient:
+		o := *original.Options()
+		o.DialTimeout = dialTimeout
+		t.apply(&o.ReadTimeout, &o.MaxRetries, &o.MinRetryBackoff, &o.MaxRetryBackoff, &o.PoolSize)
+		o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = 0, 0, 0
+		return redis.NewClusterClient(&o), nil
+	default:
+		return nil, ErrClient
+	}
+}
+
+func (t tuning) apply(readTimeout *time.Duration, maxRetries *int, minBackoff, maxBackoff *time.Duration, poolSize *int) {
+	override(readTimeout, t.readTimeout)
+	override(maxRetries, t.maxRetries)
+	override(minBackoff, t.minBackoff)
+	override(maxBackoff, t.maxBackoff)
+	override(poolSize, t.poolSize)
+}
+
+func override[T comparable](field *T, value T) {
+	var zero T
+	if value != zero {
+		*field = value
+	}
+}
+
+// sleep waits, or returns false when done is closed first.
+func sleep(done <-chan struct{}, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// detached is ctx without its end.
+func detached(ctx context.Context) context.Context {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return context.WithoutCancel(ctx)
+	}
+	return ctx
+}

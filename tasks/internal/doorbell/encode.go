@@ -1,0 +1,181 @@
+package doorbell
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/hibiken/asynq"
+	"github.com/redis/go-redis/v9"
+)
+
+// taskType is the asynq type of every ring.
+const taskType = "fourfold:step"
+
+// rungHeader carries when a ring was rung, in Unix milliseconds: asynq forgets it at the first delivery.
+const rungHeader = "fourfold-rung"
+
+// maxRetry is how often asynq may count a delivery as failed before it archives the ring. Only panics of the handler and
+// unknown task types count (see failed), so it is never reached by work that is merely slow, busy or cut short (D5).
+const maxRetry = 25
+
+// call is one ring as asynq's client would send it: a script, its keys and its arguments.
+type call struct {
+	script *redis.Script
+	keys   []string
+	args   []any
+	queue  string
+	at     int // position among the rings handed to Ring
+}
+
+// encoder lets asynq's own client write rings without sending them. That client works on a go-redis client whose hook
+// answers instead of the network and keeps the command; so the message format, the key names and the script stay asynq's
+// business, and many rings can share one pipeline, which v0.26's client cannot do.
+type encoder struct {
+	client *asynq.Client
+	mu     sync.Mutex
+	known  map[string]*redis.Script // by SHA-1
+}
+
+func newEncoder() *encoder {
+	offline := redis.NewClient(&redis.Options{
+		Dialer: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no network here") },
+	})
+	offline.AddHook(captureHook{})
+	return &encoder{client: asynq.NewClientFromRedisClient(offline), known: map[string]*redis.Script{}}
+}
+
+// errNoCapture means that asynq's client did not do what v0.26 does: one script per enqueue.
+var errNoCapture = errors.New("this version of asynq enqueues in an unknown way")
+
+func (e *encoder) encode(ctx context.Context, ring Ring, timeout time.Duration, now time.Time) (*call, error) {
+	headers := make(map[string]string, len(ring.Headers)+1)
+	for k, v := range ring.Headers {
+		headers[k] = v
+	}
+	headers[rungHeader] = strconv.FormatInt(now.UnixMilli(), 10)
+	got := &capture{}
+	if err := e.enqueue(ctx, got, ring, headers, timeout); err != nil {
+		return nil, err
+	}
+	script, err := e.script(ctx, got, ring, headers, timeout)
+	if err != nil {
+		return nil, err
+	}
+	return &call{script: script, keys: got.keys, args: got.args, queue: ring.Queue}, nil
+}
+
+// enqueue hands the ring to asynq's client. Timeout, not Deadline: past a deadline asynq would no longer deliver (D7).
+// No retention: the run's state makes a second delivery harmless, so a finished ID may be taken again.
+func (e *encoder) enqueue(ctx context.Context, into *capture, ring Ring, headers map[string]string, timeout time.Duration) error {
+	_, err := e.client.EnqueueContext(context.WithValue(ctx, captureKey{}, into),
+		asynq.NewTaskWithHeaders(taskType, ring.Payload, headers),
+		asynq.Queue(ring.Queue), asynq.TaskID(ring.ID), asynq.MaxRetry(maxRetry), asynq.Timeout(timeout))
+	return err
+}
+
+// script returns the script whose SHA-1 was captured. Its text is learnt once, by pretending that the server lacks it.
+func (e *encoder) script(ctx context.Context, got *capture, ring Ring, headers map[string]string, timeout time.Duration) (*redis.Script, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if s, ok := e.known[got.sha]; ok {
+		return s, nil
+	}
+	lesson := &capture{learn: true}
+	if err := e.enqueue(ctx, lesson, ring, headers, timeout); err != nil {
+		return nil, err
+	}
+	s := redis.NewScript(lesson.source)
+	if got.sha == "" || s.Hash() != got.sha {
+		return nil, errNoCapture
+	}
+	e.known[got.sha] = s
+	return s, nil
+}
+
+type captureKey struct{}
+
+// capture is what asynq's client wanted to send.
+type capture struct {
+	learn  bool // answer NOSCRIPT, so that the text of the script follows
+	sha    string
+	source string
+	keys   []string
+	args   []any
+}
+
+// captureHook answers every command of asynq's client; scripts go into the capture of their context.
+type captureHook struct{}
+
+func (captureHook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (captureHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (captureHook) ProcessHook(redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		script, ok := parseScript(cmd)
+		into, wanted := ctx.Value(captureKey{}).(*capture)
+		if !ok || !wanted {
+			return nil // SADD asynq:queues: the Ringer announces queues itself
+		}
+		reply, ok := cmd.(*redis.Cmd)
+		if !ok {
+			return errNoCapture
+		}
+		switch {
+		case !script.bySHA:
+			into.source = script.name
+		case into.learn:
+			return noScript{}
+		default:
+			into.sha, into.keys, into.args = script.name, script.keys, script.args
+		}
+		reply.SetVal(int64(1)) // enqueued
+		return nil
+	}
+}
+
+// noScript is Redis' answer to an EVALSHA that it does not know.
+type noScript struct{}
+
+func (noScript) Error() string { return "NOSCRIPT not known" }
+func (noScript) RedisError()   {}
+
+// scriptCall is an EVAL or EVALSHA taken apart.
+type scriptCall struct {
+	bySHA bool
+	name  string // SHA-1, or the text
+	keys  []string
+	args  []any
+}
+
+// parseScript takes an EVAL or EVALSHA apart; ok is false for every other command.
+func parseScript(cmd redis.Cmder) (script scriptCall, ok bool) {
+	bySHA := cmd.Name() == "evalsha"
+	if !bySHA && cmd.Name() != "eval" {
+		return scriptCall{}, false
+	}
+	args := cmd.Args()
+	if len(args) < 3 {
+		return scriptCall{}, false
+	}
+	name, isText := args[1].(string)
+	n, isCount := args[2].(int)
+	if !isText || !isCount || n < 0 || len(args) < 3+n {
+		return scriptCall{}, false
+	}
+	keys := make([]string, n)
+	for i := range keys {
+		key, isKey := args[3+i].(string)
+		if !isKey {
+			return scriptCall{}, false
+		}
+		keys[i] = key
+	}
+	return scriptCall{bySHA: bySHA, name: name, keys: keys, args: args[3+n:]}, true
+}
