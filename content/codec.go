@@ -1,7 +1,7 @@
 package content
 
 // MarshalJSON returns [ErrEncoded]. So do the others: an encoder that asks a value how it wants to be
-// written gets an error, and one that does not sees an unexported pointer.
+// written gets an error, and one that does not sees an unexported function.
 func (o Of[T]) MarshalJSON() ([]byte, error) { return nil, ErrEncoded }
 
 // MarshalText returns [ErrEncoded]. encoding/xml asks it, and encoding/json does for keys of maps.

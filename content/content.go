@@ -23,30 +23,29 @@ var (
 // zero value holds nothing. Copies share the value, which nobody changes; an Of is safe for many
 // goroutines as far as T is.
 //
-// An Of cannot be compared by ==, which would compare where the values lie and not what they are; use
-// Equal.
+// An Of cannot be compared by ==; use Equal.
 type Of[T any] struct {
-	_ [0]func() // not comparable
-	// The value lies behind a pointer because printers call no method on unexported fields: an Of in
-	// somebody's unexported field is printed by reflection, and a pointer is where that stops.
-	p *T
+	// A function, because printers call no method on unexported fields: an Of in somebody's unexported
+	// field is printed by reflection, which sees nothing in a function but its address. A pointer
+	// would not do: package fmt follows one when the verb is wrong, as %s is for a struct.
+	reveal func() T
 }
 
 // New wraps v. It does not copy what v points to.
-func New[T any](v T) Of[T] { return Of[T]{p: &v} }
+func New[T any](v T) Of[T] { return Of[T]{func() T { return v }} }
 
 // Reveal returns the value, or the zero T if there is none. It is the one way out: whoever calls it
 // answers for where the value goes. It must not go into a log, a metric, an error or a queue.
 func (o Of[T]) Reveal() T {
-	if o.p == nil {
+	if o.reveal == nil {
 		var zero T
 		return zero
 	}
-	return *o.p
+	return o.reveal()
 }
 
 // IsZero reports whether o holds nothing. New of a zero T holds something.
-func (o Of[T]) IsZero() bool { return o.p == nil }
+func (o Of[T]) IsZero() bool { return o.reveal == nil }
 
 // String returns "[content]".
 func (o Of[T]) String() string { return mark }

@@ -17,6 +17,6 @@
 //
 // DON'T encode by wrapping: decode plain bytes and wrap the result with [New]; reveal before encoding.
 //
-// What the type cannot do: package reflect, package unsafe and debuggers can still reach the value, and
-// a debugging printer that follows unexported pointers and asks no method will show it.
+// What the type cannot do: a debugger and package unsafe still reach the value, and nothing keeps the
+// caller of Reveal from printing it.
 package content

@@ -5,8 +5,8 @@ import "reflect"
 // Equal reports whether o and p hold deeply equal values (see [reflect.DeepEqual]) or both nothing.
 // It tells no more than yes or no.
 func (o Of[T]) Equal(p Of[T]) bool {
-	if o.p == nil || p.p == nil {
-		return o.p == p.p
+	if o.IsZero() || p.IsZero() {
+		return o.IsZero() == p.IsZero()
 	}
-	return o.p == p.p || reflect.DeepEqual(*o.p, *p.p)
+	return reflect.DeepEqual(o.Reveal(), p.Reveal())
 }

@@ -3,7 +3,6 @@ package executor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"reflect"
 	"time"
 )
@@ -18,20 +17,23 @@ type InterruptedError struct {
 	// Spent is what a later delivery may pass in Step.Spent so that attempts, usage and latency
 	// continue. The attempt that was cut is not counted as made.
 	Spent Spent
-	cause error
+	cause func() error // a function, so that no printer finds the cause by reflection
 }
 
 // Error returns the text of [ErrInterrupted].
 func (e *InterruptedError) Error() string { return ErrInterrupted.Error() }
 
 // Unwrap returns ErrInterrupted and the cause.
-func (e *InterruptedError) Unwrap() []error { return []error{ErrInterrupted, e.cause} }
-
-// Format writes the fixed text whatever the verb: the cause may say anything.
-func (e *InterruptedError) Format(s fmt.State, _ rune) { _, _ = s.Write([]byte(e.Error())) }
+func (e *InterruptedError) Unwrap() []error {
+	if e.cause == nil {
+		return []error{ErrInterrupted}
+	}
+	return []error{ErrInterrupted, e.cause()}
+}
 
 func interrupted(ctx context.Context, spent Spent) error {
-	return &InterruptedError{Spent: spent, cause: context.Cause(ctx)}
+	cause := context.Cause(ctx)
+	return &InterruptedError{Spent: spent, cause: func() error { return cause }}
 }
 
 // Parked is returned by an attempt that was not made, because the provider must not be called before

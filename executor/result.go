@@ -78,16 +78,25 @@ func Match[T, R any](
 	}
 }
 
-// record is what a result points to. It stays behind a pointer because printers call no method on
-// unexported fields: a result in somebody's unexported field would be printed by reflection, and a
-// pointer is where that stops.
+// record is what a result points to.
 type record[T any] struct {
+	self     *record[T]
 	envelope Envelope
 	value    T
 }
 
-// held is what all results share.
-type held[T any] struct{ p *record[T] }
+// held is what all results share. It points to the record's own pointer to itself, because printers
+// call no method on unexported fields: a result in somebody's unexported field is printed by
+// reflection. Package fmt follows a pointer to a struct when the verb is wrong, as %s is for a struct,
+// but never a pointer to a pointer.
+type held[T any] struct{ p **record[T] }
+
+// hold makes a result's record. A FAILED step's value is the zero T, which nobody can ask for.
+func hold[T any](e Envelope, value T) held[T] {
+	r := &record[T]{envelope: e, value: value}
+	r.self = r
+	return held[T]{&r.self}
+}
 
 func (held[T]) sealed(T) {}
 
@@ -96,7 +105,7 @@ func (h held[T]) Envelope() Envelope {
 	if h.p == nil {
 		return Envelope{}
 	}
-	return h.p.envelope
+	return (*h.p).envelope
 }
 
 // usable adds the value to what all results share.
@@ -108,5 +117,5 @@ func (u usable[T]) Value() T {
 		var zero T
 		return zero
 	}
-	return u.p.value
+	return (*u.p).value
 }

@@ -27,12 +27,10 @@ func Run[T any](ctx context.Context, s Step[T]) (Result[T], error) {
 		value, abstained, failure := s.Abstain.ask()
 		if failure.Class != ClassNone {
 			s.tell(0, failure)
-			return Failed[T]{held: hold[T](&s, &p, OutcomeFailed, failure.Class)}, nil
+			return s.failed(&p, failure.Class), nil
 		}
 		if abstained {
-			h := hold[T](&s, &p, OutcomeAbstained, ClassNone)
-			h.p.value = value
-			return Abstained[T]{usable: usable[T]{h}}, nil
+			return Abstained[T]{usable: usable[T]{hold(s.envelope(&p, OutcomeAbstained, ClassNone), value)}}, nil
 		}
 	}
 	return attempts(ctx, &s, &p)
@@ -80,9 +78,7 @@ func attempts[T any](ctx context.Context, s *Step[T], p *progress) (Result[T], e
 		if a.failure.Class == ClassNone {
 			p.spent.Attempts++
 			p.model = a.reply.Model
-			h := hold[T](s, p, OutcomeOK, ClassNone)
-			h.p.value = a.reply.Value
-			return OK[T]{usable: usable[T]{h}}, nil
+			return OK[T]{usable: usable[T]{hold(s.envelope(p, OutcomeOK, ClassNone), a.reply.Value)}}, nil
 		}
 		if ctx.Err() != nil {
 			return nil, interrupted(ctx, p.total())
@@ -115,13 +111,11 @@ func (s *Step[T]) giveUp(ctx context.Context, p *progress, class FailureClass) (
 	if s.Degrade != nil {
 		value, failure := contain(s.Degrade)
 		if failure.Class == ClassNone {
-			h := hold[T](s, p, OutcomeDegraded, class)
-			h.p.value = value
-			return Degraded[T]{usable: usable[T]{h}}, nil
+			return Degraded[T]{usable: usable[T]{hold(s.envelope(p, OutcomeDegraded, class), value)}}, nil
 		}
 		s.tell(p.spent.Attempts, failure)
 	}
-	return Failed[T]{held: hold[T](s, p, OutcomeFailed, class)}, nil
+	return s.failed(p, class), nil
 }
 
 // pause returns how long to wait after the n-th attempt, which failed with f, and whether another
@@ -147,13 +141,18 @@ func backoff(base time.Duration, n int, jitter float64) time.Duration {
 	return time.Duration(float64(min(base, most)) * (0.5 + jitter/2))
 }
 
-// hold makes the record of the step's result, without a value.
-func hold[T any](s *Step[T], p *progress, o Outcome, c FailureClass) held[T] {
+// failed makes the result that has no value.
+func (s *Step[T]) failed(p *progress, c FailureClass) Result[T] {
+	var none T
+	return Failed[T]{held: hold(s.envelope(p, OutcomeFailed, c), none)}
+}
+
+func (s *Step[T]) envelope(p *progress, o Outcome, c FailureClass) Envelope {
 	spent := p.total()
-	return held[T]{&record[T]{envelope: Envelope{
+	return Envelope{
 		Step: s.ID, Outcome: o, FailureClass: c, Attempts: spent.Attempts, Latency: spent.Latency,
 		Model: p.model, Prompt: s.Prompt, Usage: spent.Usage,
-	}}}
+	}
 }
 
 // ask asks both questions of the pair, the second only after a yes.
