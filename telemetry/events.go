@@ -1,4 +1,3 @@
-// Package telemetry tells Datadog and the log what happened, without a word of content.
 package telemetry
 
 import (
@@ -11,22 +10,22 @@ import (
 
 // StepFinished is told once for each settled step.
 type StepFinished struct {
-	Run           string
+	Run           string // <queue>.<26 characters>
 	Flow          string
 	Queue         string
 	Envelope      executor.Envelope
 	Worst         executor.Outcome // of the outgoing marker
 	Cause         string           // of a FAILED step that no class explains: canceled, deadline, dependency, crash, rejected
-	Skipped       bool
-	Provider      provider.Name // last asked; zero: none
+	Skipped       bool             // settled without being run: no latency, attempts or waiting time is reported
+	Provider      provider.Name    // last asked; zero: none
 	ModelProvider provider.ModelProvider
 	ErrorKind     provider.Kind
 	Reason        provider.Reason
-	QueueWait     time.Duration
-	Tokens        []ProviderTokens // by provider and model over all attempts
+	QueueWait     time.Duration    // from due to begun
+	Tokens        []ProviderTokens // by provider and model over all attempts; not kept after the call
 }
 
-// ProviderTokens is what one provider was paid for within a step.
+// ProviderTokens is what one provider was paid for within a step. Unknown usage is not reported: it is not zero.
 type ProviderTokens struct {
 	ModelProvider provider.ModelProvider
 	Model         executor.ModelVersion
@@ -39,30 +38,49 @@ type RunFinished struct {
 	Outcome          executor.Outcome
 	Cause            string          // of the marker; empty: none
 	Step             executor.StepID // named by the marker; zero: none
-	Latency          time.Duration
+	Latency          time.Duration   // from submission to the last settled step
 }
 
 // QueueSizes is what the elected reporter sees of one queue.
 type QueueSizes struct {
 	Queue                                               string
 	Pending, Active, Scheduled, Retry, Archived, Outbox int64
-	OldestPending                                       time.Duration
+	OldestPending                                       time.Duration // zero: nothing is pending
 }
 
 // Fleet is what one worker says of itself, every few seconds.
 type Fleet struct {
-	Busy, Slots, Strays, Parked int64
+	Busy   int64 // steps being run
+	Slots  int64 // steps that can be run at once
+	Strays int64 // attempts that the executor stopped waiting for and that still run
+	Parked int64 // steps that this worker parked and that are not due yet
+	// StraysByStep says whose the strays are, as far as it is known; nil: not known. A step that is no longer named has none.
+	StraysByStep []StepStrays
 }
 
-// Observer is told what a worker does. Its methods are called from many goroutines and must not block.
+// StepStrays counts the stray attempts of one step of a flow.
+type StepStrays struct {
+	Flow   string
+	Step   executor.StepID
+	Strays int64
+}
+
+// Observer is told what a worker does. Its methods are called from many goroutines and must not block. They may not keep
+// the slices they are handed.
 type Observer interface {
 	provider.Observer
 	StepFinished(context.Context, StepFinished)
-	StepDuplicate(ctx context.Context, flow string, step executor.StepID) // delivered again after it was done, or while it is held
+	// StepDuplicate tells of a delivery that came after the step was done, or while another worker holds it.
+	StepDuplicate(ctx context.Context, flow string, step executor.StepID)
+	// StepParked tells that a step was put back because no provider may be called for the time of wait.
 	StepParked(ctx context.Context, flow string, step executor.StepID, wait time.Duration)
 	RunFinished(context.Context, RunFinished)
+	// QueueSizes is called by the one elected reporter of the fleet for each queue, every few seconds.
 	QueueSizes(QueueSizes)
 	Fleet(Fleet)
-	Swept(queue, found string, n int) // what the sweeper mended: redriven, relayed, deadline, crash
+	// Swept tells what the sweeper mended: redriven, relayed, deadline, crash.
+	Swept(queue, found string, n int)
+	// Drained tells at the end of a shutdown what became of the steps in flight: finished in time, given back to the queue
+	// before their call, or cut in the middle of one.
 	Drained(finished, requeued, cut int)
 }
