@@ -77,7 +77,7 @@ func (c Capabilities) List() []Capability {
 	}
 	list := make([]Capability, 0, bits.OnesCount64(uint64(c)))
 	for ; c != 0; c &= c - 1 {
-		list = append(list, Capability(bits.TrailingZeros64(uint64(c))+1)) //nolint:gosec // at most 64
+		list = append(list, Capability(bits.TrailingZeros64(uint64(c))+1))
 	}
 	return list
 }

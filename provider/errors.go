@@ -28,7 +28,7 @@ type Error interface {
 	NextProvider() bool
 	// NextAttempt reports whether the executor may make another attempt.
 	NextAttempt() bool
-	sealed()
+	sealed() *fault
 }
 
 // The seven error types. Match one with errors.As or errors.AsType.
@@ -67,7 +67,7 @@ func (f *fault) RetryAfter() (time.Duration, bool) { return f.retryAfter, f.hasA
 func (f *fault) NextProvider() bool                { return bool(f.verdict.next) }
 func (f *fault) NextAttempt() bool                 { return bool(f.verdict.again) }
 func (f *fault) Unwrap() error                     { return f.cause }
-func (f *fault) sealed()                           {}
+func (f *fault) sealed() *fault                    { return f }
 
 // Failure tells the executor the class and, always, whether another attempt may follow.
 func (f *fault) Failure() executor.Failure {
@@ -123,6 +123,13 @@ func newError(f fault) Error {
 	case KindNone, KindProviderError:
 	}
 	return &ProviderError{f}
+}
+
+// afterFirstToken returns e as it is once a stream has shown a token: nobody else may answer this attempt.
+func afterFirstToken(e Error) Error {
+	f := *e.sealed()
+	f.verdict.next = no
+	return newError(f)
 }
 
 // AsError finds the provider error in err: for a chain's error that of the provider asked last. False: there is none.
