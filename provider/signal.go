@@ -30,6 +30,8 @@ const (
 	SeenNoAnswer
 	// SeenOversize is an answer, line or event beyond the bound of what is read.
 	SeenOversize
+	// SeenMalformedEvent is an event of a stream that is no JSON: what it held is missing from the answer.
+	SeenMalformedEvent
 	// SeenEmpty is an answer without choices, or without text though the model says that it finished.
 	SeenEmpty
 	// SeenNotJSON is a text that is not exactly one JSON value where JSON was asked for.
@@ -54,7 +56,7 @@ const (
 
 var seenNames = []string{
 	"status", "in_band", "network", "cut", "timeout", "first_token_timeout", "idle_timeout", "aborted", "no_answer", "oversize",
-	"empty", "not_json", "truncated", "refusal", "content_filter", "tool_calls", "malformed_tool_call", "schema_violation",
+	"malformed_event", "empty", "not_json", "truncated", "refusal", "content_filter", "tool_calls", "malformed_tool_call", "schema_violation",
 	"breaker_open", "incapable",
 }
 

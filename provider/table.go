@@ -43,6 +43,7 @@ var events = map[Seen]verdict{
 	SeenAborted:           {KindNetwork, ReasonAborted, no, no, timeout},
 	SeenNoAnswer:          {KindProviderError, ReasonNone, yes, yes, parse},
 	SeenOversize:          {KindProviderError, ReasonNone, yes, yes, parse},
+	SeenMalformedEvent:    {KindNetwork, ReasonNone, yes, yes, parse},
 	SeenBreakerOpen:       {KindProviderError, ReasonBreakerOpen, yes, yes, up5xx},
 	SeenIncapable:         {KindInvalidRequest, ReasonCapability, no, no, up4xx},
 	SeenEmpty:             {KindOutputValidation, ReasonEmpty, no, yes, parse},
