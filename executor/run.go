@@ -22,163 +22,136 @@ func Run[T any](ctx context.Context, s Step[T]) (Result[T], error) {
 	if ctx.Err() != nil {
 		return nil, interrupted(ctx, s.Spent)
 	}
-	p := progress{started: time.Now(), spent: s.Spent}
+	r := run[T]{step: &s, started: time.Now(), spent: s.Spent}
 	if s.Abstain.on != nil && s.Spent.Attempts == 0 {
 		value, abstained, failure := s.Abstain.ask()
 		if failure.Class != ClassNone {
 			s.tell(0, failure)
-			return s.failed(&p, failure.Class), nil
+			return r.failed(failure.Class), nil
 		}
 		if abstained {
-			return Abstained[T]{usable: usable[T]{hold(s.envelope(&p, OutcomeAbstained, ClassNone), value)}}, nil
+			return r.abstained(value), nil
 		}
 	}
-	return attempts(ctx, &s, &p)
+	r.slot = takeSlot(r.started)
+	result, err := r.attempts(ctx)
+	r.slot.give(r.started)
+	return result, err
 }
 
-// progress is what a Run has done so far.
-type progress struct {
+// run is what one call of Run knows.
+type run[T any] struct {
+	step    *Step[T]
 	started time.Time
 	spent   Spent        // by this and earlier deliveries; Latency by earlier ones only
 	model   ModelVersion // named last
-}
-
-// total returns what was spent up to now, this delivery's time included.
-func (p *progress) total() Spent {
-	spent := p.spent
-	spent.Latency += time.Since(p.started)
-	return spent
+	slot    *slot        // nil when its goroutine was left behind
 }
 
 // attempts makes attempts until one has a value, is parked, or none may follow.
-func attempts[T any](ctx context.Context, s *Step[T], p *progress) (Result[T], error) {
-	slot := takeSlot(p.started)
-	defer func() { slot.give(p.started) }()
-	left, now := s.Budget.Total, p.started
-	for {
-		if ctx.Err() != nil {
-			return nil, interrupted(ctx, p.total())
+func (r *run[T]) attempts(ctx context.Context) (Result[T], error) {
+	for now := r.started; ; now = time.Now() {
+		a, err := r.attempt(ctx, now)
+		switch {
+		case err != nil:
+			return nil, err
+		case a.parked != nil:
+			return nil, &Parked{NotBefore: a.parked.NotBefore, Spent: r.total()}
+		case a.failure.Class == ClassNone:
+			return r.ok(a.reply), nil
+		case ctx.Err() != nil:
+			return nil, interrupted(ctx, r.total())
 		}
-		a := &attempt[T]{do: s.Attempt}
-		wait := min(s.Budget.PerAttempt, left)
-		a.open(ctx, now.Add(wait))
-		switch slot.race(ctx, a, wait) {
-		case wonByContext:
-			slot = nil
-			return nil, interrupted(ctx, p.total())
-		case wonByTimer:
-			slot = newSlot()
-			a = &attempt[T]{failure: Failure{Class: ClassTimeout, Err: context.DeadlineExceeded}}
-		case wonByAnswer:
-		}
-		p.spent.Usage = p.spent.Usage.Add(a.reply.Usage)
-		if a.parked != nil {
-			return nil, &Parked{NotBefore: a.parked.NotBefore, Spent: p.total()}
-		}
-		if a.failure.Class == ClassNone {
-			p.spent.Attempts++
-			p.model = a.reply.Model
-			return OK[T]{usable: usable[T]{hold(s.envelope(p, OutcomeOK, ClassNone), a.reply.Value)}}, nil
-		}
-		if ctx.Err() != nil {
-			return nil, interrupted(ctx, p.total())
-		}
-		p.spent.Attempts++
-		if !a.reply.Model.IsZero() {
-			p.model = a.reply.Model
-		}
-		s.tell(p.spent.Attempts, a.failure)
-		left = s.Budget.Total - time.Since(p.started)
-		pause, again := s.Budget.pause(p.spent.Attempts, a.failure, left, rand.Float64())
+		r.count(a)
+		left := r.step.Budget.Total - time.Since(r.started)
+		pause, again := r.step.Budget.pause(r.spent.Attempts, a.failure, left, rand.Float64())
 		if !again {
-			return s.giveUp(ctx, p, a.failure.Class)
+			return r.giveUp(ctx, a.failure.Class)
 		}
-		if !slot.sleep(ctx, pause) {
-			return nil, interrupted(ctx, p.total())
+		if !r.slot.sleep(ctx, pause) {
+			return nil, interrupted(ctx, r.total())
 		}
-		now = time.Now()
-		if left = s.Budget.Total - now.Sub(p.started); left <= 0 {
-			return s.giveUp(ctx, p, a.failure.Class)
+		if time.Since(r.started) >= r.step.Budget.Total { // the machine slept longer than we did
+			return r.giveUp(ctx, a.failure.Class)
 		}
 	}
+}
+
+// attempt makes one attempt and waits for it as long as it may take. The error is the interruption.
+func (r *run[T]) attempt(ctx context.Context, now time.Time) (*attempt[T], error) {
+	if ctx.Err() != nil {
+		return nil, interrupted(ctx, r.total())
+	}
+	wait := min(r.step.Budget.PerAttempt, r.step.Budget.Total-now.Sub(r.started))
+	a := &attempt[T]{do: r.step.Attempt}
+	a.open(ctx, now.Add(wait))
+	switch r.slot.race(ctx, a, wait) {
+	case wonByContext:
+		r.slot = nil
+		return nil, interrupted(ctx, r.total())
+	case wonByTimer:
+		r.slot = newSlot()
+		return &attempt[T]{failure: Failure{Class: ClassTimeout, Err: context.DeadlineExceeded}}, nil
+	case wonByAnswer:
+	}
+	r.spent.Usage = r.spent.Usage.Add(a.reply.Usage)
+	return a, nil
+}
+
+// count takes down a failed attempt.
+func (r *run[T]) count(a *attempt[T]) {
+	r.spent.Attempts++
+	if !a.reply.Model.IsZero() {
+		r.model = a.reply.Model
+	}
+	r.step.tell(r.spent.Attempts, a.failure)
 }
 
 // giveUp ends a step whose attempts failed: DEGRADED if it can, FAILED otherwise.
-func (s *Step[T]) giveUp(ctx context.Context, p *progress, class FailureClass) (Result[T], error) {
+func (r *run[T]) giveUp(ctx context.Context, c FailureClass) (Result[T], error) {
 	if ctx.Err() != nil {
-		return nil, interrupted(ctx, p.total())
+		return nil, interrupted(ctx, r.total())
 	}
-	if s.Degrade != nil {
-		value, failure := contain(s.Degrade)
+	if r.step.Degrade != nil {
+		value, failure := contain(r.step.Degrade)
 		if failure.Class == ClassNone {
-			return Degraded[T]{usable: usable[T]{hold(s.envelope(p, OutcomeDegraded, class), value)}}, nil
+			return r.degraded(value, c), nil
 		}
-		s.tell(p.spent.Attempts, failure)
+		r.step.tell(r.spent.Attempts, failure)
 	}
-	return s.failed(p, class), nil
+	return r.failed(c), nil
 }
 
-// pause returns how long to wait after the n-th attempt, which failed with f, and whether another
-// attempt may follow at all. There is none when the pause would use up what is left: a sleep that ends
-// in nothing helps nobody. jitter is in [0, 1).
-func (b Budget) pause(n int, f Failure, left time.Duration, jitter float64) (pause time.Duration, again bool) {
-	if n >= b.Attempts || f.Retry == RetryNo || f.Retry == RetryByClass && !f.Class.retryable() {
-		return 0, false
-	}
-	pause = max(backoff(b.Backoff, n, jitter), f.RetryAfter)
-	return pause, pause < left
+func (r *run[T]) ok(reply Reply[T]) Result[T] {
+	r.spent.Attempts++
+	r.model = reply.Model
+	return OK[T]{usable: usable[T]{hold(r.envelope(OutcomeOK, ClassNone), reply.Value)}}
 }
 
-// backoff returns base·2^(n-1)·(0.5..1.0), at most 73 years.
-func backoff(base time.Duration, n int, jitter float64) time.Duration {
-	const most = time.Duration(1) << 61
-	if base == 0 {
-		base = DefaultBackoff
-	}
-	for ; n > 1 && base < most; n-- {
-		base *= 2
-	}
-	return time.Duration(float64(min(base, most)) * (0.5 + jitter/2))
+func (r *run[T]) degraded(value T, c FailureClass) Result[T] {
+	return Degraded[T]{usable: usable[T]{hold(r.envelope(OutcomeDegraded, c), value)}}
 }
 
-// failed makes the result that has no value.
-func (s *Step[T]) failed(p *progress, c FailureClass) Result[T] {
+func (r *run[T]) abstained(value T) Result[T] {
+	return Abstained[T]{usable: usable[T]{hold(r.envelope(OutcomeAbstained, ClassNone), value)}}
+}
+
+func (r *run[T]) failed(c FailureClass) Result[T] {
 	var none T
-	return Failed[T]{held: hold(s.envelope(p, OutcomeFailed, c), none)}
+	return Failed[T]{held: hold(r.envelope(OutcomeFailed, c), none)}
 }
 
-func (s *Step[T]) envelope(p *progress, o Outcome, c FailureClass) Envelope {
-	spent := p.total()
+func (r *run[T]) envelope(o Outcome, c FailureClass) Envelope {
+	spent := r.total()
 	return Envelope{
-		Step: s.ID, Outcome: o, FailureClass: c, Attempts: spent.Attempts, Latency: spent.Latency,
-		Model: p.model, Prompt: s.Prompt, Usage: spent.Usage,
+		Step: r.step.ID, Outcome: o, FailureClass: c, Attempts: spent.Attempts, Latency: spent.Latency,
+		Model: r.model, Prompt: r.step.Prompt, Usage: spent.Usage,
 	}
 }
 
-// ask asks both questions of the pair, the second only after a yes.
-func (a Abstain[T]) ask() (value T, abstained bool, failure Failure) {
-	abstained, failure = contain(a.on)
-	if abstained && failure.Class == ClassNone {
-		value, failure = contain(a.to)
-	}
-	return value, abstained, failure
-}
-
-// tell tells the step's owner about a failure. A panic there changes nothing.
-func (s *Step[T]) tell(attempt int, f Failure) {
-	if s.OnFailure == nil {
-		return
-	}
-	defer func() { _ = recover() }()
-	s.OnFailure(attempt, f)
-}
-
-// contain calls f; a panic becomes a failure.
-func contain[V any](f func() V) (v V, failure Failure) {
-	defer func() {
-		if r := recover(); r != nil {
-			failure = panicked(r)
-		}
-	}()
-	return f(), Failure{}
+// total returns what was spent up to now, this delivery's time included.
+func (r *run[T]) total() Spent {
+	spent := r.spent
+	spent.Latency += time.Since(r.started)
+	return spent
 }
