@@ -59,7 +59,7 @@ type Failing interface {
 //
 //   - the outermost [Failing] in err's tree says its own Failure; where its Class is none, the rules
 //     below judge its Err, and its Retry and RetryAfter stay;
-//   - [context.DeadlineExceeded], [os.ErrDeadlineExceeded] and every error with Timeout() true: timeout;
+//   - [context.DeadlineExceeded], [os.ErrDeadlineExceeded] and errors whose Timeout() says true: timeout;
 //   - errors of encoding/json: parse;
 //   - a connection that was refused, reset, cut or never made, and names that do not resolve: upstream-5xx;
 //   - everything else, [io.ErrUnexpectedEOF] and [context.Canceled] among it: parse.
@@ -71,8 +71,7 @@ func Classify(err error) Failure {
 	}
 	f := Failure{Err: err}
 	cause := err
-	var failing Failing
-	if errors.As(err, &failing) {
+	if failing, ok := errors.AsType[Failing](err); ok {
 		said := failing.Failure()
 		f.Class, f.Retry, f.RetryAfter = said.Class, said.Retry, max(0, said.RetryAfter)
 		cause = said.Err
@@ -99,27 +98,20 @@ func classOf(err error) FailureClass {
 }
 
 func isTimeout(err error) bool {
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
-		return true
-	}
-	var timeout interface {
+	type timeouter interface {
 		error
 		Timeout() bool
 	}
-	return errors.As(err, &timeout) && timeout.Timeout()
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
+		return true
+	}
+	t, ok := errors.AsType[timeouter](err)
+	return ok && t.Timeout()
 }
 
 func isJSON(err error) bool {
-	var (
-		syntax      *json.SyntaxError
-		wrongType   *json.UnmarshalTypeError
-		noTarget    *json.InvalidUnmarshalError
-		noSource    *json.UnsupportedValueError
-		noEncoder   *json.UnsupportedTypeError
-		fromEncoder *json.MarshalerError
-	)
-	return errors.As(err, &syntax) || errors.As(err, &wrongType) || errors.As(err, &noTarget) ||
-		errors.As(err, &noSource) || errors.As(err, &noEncoder) || errors.As(err, &fromEncoder)
+	return is[*json.SyntaxError](err) || is[*json.UnmarshalTypeError](err) || is[*json.InvalidUnmarshalError](err) ||
+		is[*json.UnsupportedTypeError](err) || is[*json.UnsupportedValueError](err) || is[*json.MarshalerError](err)
 }
 
 // brokenConnection are the errors of a connection that may come without the operation around them.
@@ -130,16 +122,11 @@ var brokenConnection = []error{
 }
 
 func isConnection(err error) bool {
-	var (
-		operation *net.OpError
-		name      *net.DNSError
-		request   *url.Error
-	)
-	if errors.As(err, &operation) || errors.As(err, &name) {
+	if is[*net.OpError](err) || is[*net.DNSError](err) {
 		return true
 	}
 	// net/http reports a connection that ended before the answer as a bare EOF within a url.Error.
-	if errors.As(err, &request) && (errors.Is(request.Err, io.EOF) || errors.Is(request.Err, io.ErrUnexpectedEOF)) {
+	if request, ok := errors.AsType[*url.Error](err); ok && (errors.Is(request.Err, io.EOF) || errors.Is(request.Err, io.ErrUnexpectedEOF)) {
 		return true
 	}
 	for _, broken := range brokenConnection {
@@ -148,4 +135,9 @@ func isConnection(err error) bool {
 		}
 	}
 	return false
+}
+
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }

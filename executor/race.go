@@ -36,8 +36,10 @@ func (a *attempt[T]) work() {
 	}()
 	var err error
 	a.reply, err = a.do(&a.flight)
-	if err != nil && (!errors.As(err, &a.parked) || a.parked == nil) {
-		a.failure = Classify(err)
+	if err != nil {
+		if a.parked, _ = errors.AsType[*Parked](err); a.parked == nil {
+			a.failure = Classify(err)
+		}
 	}
 	returned = true
 }

@@ -22,7 +22,7 @@ func Run[T any](ctx context.Context, s Step[T]) (Result[T], error) {
 	if ctx.Err() != nil {
 		return nil, interrupted(ctx, s.Spent)
 	}
-	r := run[T]{step: &s, started: time.Now(), spent: s.Spent}
+	r := run[T]{step: s, started: time.Now(), spent: s.Spent}
 	if s.Abstain.on != nil && s.Spent.Attempts == 0 {
 		value, abstained, failure := s.Abstain.ask()
 		if failure.Class != ClassNone {
@@ -41,7 +41,7 @@ func Run[T any](ctx context.Context, s Step[T]) (Result[T], error) {
 
 // run is what one call of Run knows.
 type run[T any] struct {
-	step    *Step[T]
+	step    Step[T]
 	started time.Time
 	spent   Spent        // by this and earlier deliveries; Latency by earlier ones only
 	model   ModelVersion // named last
