@@ -103,6 +103,15 @@ func (f Flavour) String() string {
 	return "invalid"
 }
 
+// ModelProvider is OpenTelemetry's gen_ai.provider.name of the server; zero for an unknown flavour.
+func (f Flavour) ModelProvider() provider.ModelProvider {
+	if int(f) >= len(flavours) {
+		return provider.ModelProvider{}
+	}
+	name, _ := provider.ParseModelProvider(flavours[f].provider)
+	return name
+}
+
 // New makes the client. Its errors name the setting that is wrong and never quote a value.
 func New(cfg Config) (*Client, error) {
 	if cfg.Name.IsZero() {
@@ -124,7 +133,7 @@ func New(cfg Config) (*Client, error) {
 		f.objectOnly, f.newTokens = true, true
 	}
 	if cfg.ModelProvider.IsZero() {
-		cfg.ModelProvider, _ = provider.ParseModelProvider(f.provider)
+		cfg.ModelProvider = cfg.Flavour.ModelProvider()
 	}
 	d := &dialect{
 		model: cfg.Model, can: cfg.Capabilities, objectOnly: f.objectOnly, streamUsage: !cfg.NoStreamUsage,
