@@ -1,8 +1,8 @@
 # Fourfold's commands. `make` lists them.
 
-LINT_FLAGS ?=
-FUZZTIME   ?= 30s
-SOAK       ?= 10m
+LINT_FLAGS       ?=
+FUZZTIME         ?= 30s
+IMAGE_TEST_FLAGS ?=
 
 bin := $(CURDIR)/bin
 
@@ -66,11 +66,24 @@ fuzz: ## Fuzz every fuzz test for FUZZTIME (30s) each.
 manifests: ## Render the Kubernetes manifests and check them: schemas, times, security, scaling.
 	cd deploy/tests && go test ./...
 
+.PHONY: schemas
+schemas: ## Take the schemas that the manifests are held against from their modules anew.
+	cd deploy/tests && go generate ./...
+
+.PHONY: image
+image: ## Build the image fourfold:dev with docker, podman or buildah.
+	scripts/image dev
+
+.PHONY: image-test
+image-test: ## Build the image twice, compare, and run it read-only; says so where no engine is there.
+	@mkdir -p dist
+	scripts/image-test $(IMAGE_TEST_FLAGS)
+
 ##### Supply chain
 
 .PHONY: vulncheck
-vulncheck: $(bin)/govulncheck ## Look for known vulnerabilities, offline; fail on those that deploy/vulnerabilities.txt does not explain.
-	scripts/vulncheck $(bin)/govulncheck
+vulncheck: $(bin)/govulncheck ## Look for known vulnerabilities, offline; fail on those that tools/vulnerabilities.txt does not explain.
+	scripts/vulncheck
 
 .PHONY: sbom
 sbom: $(bin)/cyclonedx-gomod ## Write an SBOM (CycloneDX) of each binary into dist/.
