@@ -1,7 +1,6 @@
 package doorbell
 
 import (
-	"context"
 	"errors"
 	"time"
 
@@ -40,6 +39,9 @@ func clone(rdb redis.UniversalClient, t tuning) (redis.UniversalClient, error) {
 	case *redis.ClusterClient:
 		o := *original.Options()
 		o.DialTimeout = dialTimeout
+		// A cluster client tries again by itself, at another node if need be; tries of the nodes' clients would multiply.
+		override(&o.MaxRedirects, max(0, t.maxRetries))
+		t.maxRetries = -1
 		t.apply(&o.ReadTimeout, &o.MaxRetries, &o.MinRetryBackoff, &o.MaxRetryBackoff, &o.PoolSize)
 		o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = 0, 0, 0
 		return redis.NewClusterClient(&o), nil
@@ -63,7 +65,7 @@ func override[T comparable](field *T, value T) {
 	}
 }
 
-// sleep waits, or returns false when done is closed first.
+// sleep waits for d, or returns false when done is closed first.
 func sleep(done <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -73,12 +75,4 @@ func sleep(done <-chan struct{}, d time.Duration) bool {
 	case <-timer.C:
 		return true
 	}
-}
-
-// detached is ctx without its end.
-func detached(ctx context.Context) context.Context {
-	if errors.Is(ctx.Err(), context.Canceled) {
-		return context.WithoutCancel(ctx)
-	}
-	return ctx
 }

@@ -1,6 +1,7 @@
 package doorbell
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -12,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// taskType is the asynq type of every ring.
+// taskType is the asynq type of the rings that a Server takes.
 const taskType = "fourfold:step"
 
 // rungHeader carries when a ring was rung, in Unix milliseconds: asynq forgets it at the first delivery.
@@ -72,7 +73,7 @@ func (e *encoder) encode(ctx context.Context, ring Ring, timeout time.Duration, 
 // No retention: the run's state makes a second delivery harmless, so a finished ID may be taken again.
 func (e *encoder) enqueue(ctx context.Context, into *capture, ring Ring, headers map[string]string, timeout time.Duration) error {
 	_, err := e.client.EnqueueContext(context.WithValue(ctx, captureKey{}, into),
-		asynq.NewTaskWithHeaders(taskType, ring.Payload, headers),
+		asynq.NewTaskWithHeaders(cmp.Or(ring.Type, taskType), ring.Payload, headers),
 		asynq.Queue(ring.Queue), asynq.TaskID(ring.ID), asynq.MaxRetry(maxRetry), asynq.Timeout(timeout))
 	return err
 }

@@ -50,6 +50,14 @@ func newHandling(config ServerConfig) *handling {
 	return &handling{config: config, runs: map[*run]struct{}{}}
 }
 
+// of returns the handler of one asynq server, which tells its taker when a task has ended.
+func (h *handling) of(k *taker) asynq.Handler {
+	return asynq.HandlerFunc(func(ctx context.Context, task *asynq.Task) error {
+		defer k.inFlight.Add(-1)
+		return h.process(ctx, task)
+	})
+}
+
 // process is asynq's handler. Its errors are fixed words; panics end here, with only their type kept (D4).
 func (h *handling) process(ctx context.Context, task *asynq.Task) error {
 	if task.Type() != taskType {

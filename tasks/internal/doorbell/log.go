@@ -47,6 +47,9 @@ var sayings = []struct{ begins, say string }{
 
 func (l asynqLog) say(level func(string, ...any), args []any) {
 	text := fmt.Sprint(args...)
+	if strings.Contains(text, errParked.Error()) || strings.Contains(text, errNotTaken.Error()) {
+		return // the taker's own words, for asynq only
+	}
 	for _, s := range sayings {
 		if strings.HasPrefix(text, s.begins) {
 			level(s.say)

@@ -18,6 +18,7 @@ type Ring struct {
 	ID      string            // unique within the queue while the ring is undelivered; the same ID again is the same ring
 	Payload []byte            // what Delivery.Payload will be
 	Headers map[string]string // tracing identifiers; may be nil
+	Type    string            // asynq's type, for a ring that somebody else's worker takes; empty: a Server of ours
 }
 
 // RingerOptions adjust a Ringer; the zero value is good.

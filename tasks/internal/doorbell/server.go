@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,7 +16,7 @@ import (
 
 // ServerConfig: Redis, Queues and Handler are required.
 type ServerConfig struct {
-	Redis       redis.UniversalClient // copied, with connections of its own; it stays the caller's
+	Redis       redis.UniversalClient // copied, with connections of its own; it stays the caller's, and open until Shutdown has returned
 	Queues      map[string]int        // name: weight, at least 1
 	Handler     Handler
 	Concurrency int           // handlers at a time; zero: 100
@@ -28,14 +29,13 @@ type ServerConfig struct {
 const (
 	defaultConcurrency = 100
 	defaultDrain       = 25 * time.Second
-	// One asynq server takes tasks in a single loop, about 13,500 a second here. Further servers lift that; a fifth
-	// brought nothing.
+	// One asynq server takes tasks in a single loop. Further servers lift that limit; a fifth brings nothing.
 	concurrencyPerServer = 16
 	mostServers          = 4
 	// giveBack is how long asynq waits beyond Drain: handlers whose context has just ended return within it, so that a ring
 	// is back in its queue only when nobody works on it any more.
 	giveBack = time.Second
-	// pollInterval is how often an idle asynq server looks when the parking hook does not apply to it.
+	// pollInterval is how often an idle asynq server looks when its taking script is not recognised.
 	pollInterval = 200 * time.Millisecond
 	// delayedInterval is how often delayed rings (Again) are looked at; rareInterval is for all servers but the first of a
 	// process, since one is enough and each look costs two scripts a queue.
@@ -43,12 +43,16 @@ const (
 	rareInterval    = time.Minute
 )
 
-// Server takes rings from the queues and hands them to the handler. Make it with NewServer, then Start, then Shutdown.
+// Server takes rings from the queues and hands them to the handler: several asynq servers in one process, which share
+// the waiting for work and the sending of scripts. Make it with NewServer, then Start, then Shutdown.
 type Server struct {
-	config  ServerConfig
-	handler *handling
-	servers []*asynq.Server
-	clients []redis.UniversalClient
+	config   ServerConfig
+	handling *handling
+	yard     *yard
+	keeper   *keeper
+	takers   []*taker
+	servers  []*asynq.Server
+	clients  []redis.UniversalClient // closed at the end
 
 	drain sync.Once
 }
@@ -59,17 +63,56 @@ func NewServer(config ServerConfig) (*Server, error) {
 		return nil, err
 	}
 	config.fill()
-	s := &Server{config: config, handler: newHandling(config)}
-	for i := range config.Servers {
-		rdb, err := clone(config.Redis, steady)
-		if err != nil {
-			s.close()
-			return nil, err
-		}
-		s.clients = append(s.clients, rdb)
-		s.servers = append(s.servers, asynq.NewServerFromRedisClient(rdb, s.asynqConfig(i)))
+	s := &Server{config: config, handling: newHandling(config)}
+	if err := s.assemble(); err != nil {
+		s.closeClients()
+		return nil, err
 	}
 	return s, nil
+}
+
+// assemble makes the clients, each for its purpose, and the servers.
+func (s *Server) assemble() error {
+	queues := slices.Sorted(maps.Keys(s.config.Queues))
+	// A command that takes a task is sent once, and its answer waited for; so is one that listens.
+	taking, err := s.client(tuning{readTimeout: takeTimeout, maxRetries: -1, poolSize: s.config.Servers + 2})
+	if err != nil {
+		return err
+	}
+	listening, err := clone(s.config.Redis, tuning{readTimeout: listenFor + 2*time.Second, maxRetries: -1, poolSize: len(queues) + 2})
+	if err != nil {
+		return err
+	}
+	s.yard = newYard(listening, queues, s.config.Logger)
+	scripts, err := s.client(steady)
+	if err != nil {
+		return err
+	}
+	if _, err := Coalesce(scripts); err != nil {
+		return err
+	}
+	s.keeper = newKeeper(scripts, queues, s.config.Logger)
+	for i := range s.config.Servers {
+		own, err := s.client(steady)
+		if err != nil {
+			return err
+		}
+		slots := share(s.config.Concurrency, s.config.Servers, i)
+		k := newTaker(taking, s.yard, i, len(queues), slots, s.config.Logger)
+		own.AddHook(&serverHook{taker: k, scripts: scripts})
+		s.takers = append(s.takers, k)
+		s.servers = append(s.servers, asynq.NewServerFromRedisClient(own, s.asynqConfig(i, slots)))
+	}
+	return nil
+}
+
+// client returns a copy that is closed with the server.
+func (s *Server) client(t tuning) (redis.UniversalClient, error) {
+	rdb, err := clone(s.config.Redis, t)
+	if err == nil {
+		s.clients = append(s.clients, rdb)
+	}
+	return rdb, err
 }
 
 func (c *ServerConfig) check() error {
@@ -102,15 +145,15 @@ func (c *ServerConfig) fill() {
 }
 
 // asynqConfig is that of the i-th server. The first of a process does what one server is enough for.
-func (s *Server) asynqConfig(i int) asynq.Config {
+func (s *Server) asynqConfig(i, slots int) asynq.Config {
 	c := asynq.Config{
-		Concurrency:              share(s.config.Concurrency, s.config.Servers, i),
+		Concurrency:              slots,
 		Queues:                   s.config.Queues,
 		TaskCheckInterval:        pollInterval,
 		DelayedTaskCheckInterval: delayedInterval,
 		ShutdownTimeout:          s.config.Drain + giveBack,
-		RetryDelayFunc:           s.handler.delay,
-		IsFailure:                s.handler.isFailure,
+		RetryDelayFunc:           s.handling.delay,
+		IsFailure:                s.handling.isFailure,
 		Logger:                   asynqLog{s.config.Logger},
 		LogLevel:                 asynq.WarnLevel,
 	}
@@ -131,23 +174,44 @@ func share(n, parts, i int) int {
 // Start begins to take rings. It does not wait for Redis: while Redis is out of reach, the server keeps trying. It may be
 // called once.
 func (s *Server) Start() error {
-	for _, srv := range s.servers {
-		if err := srv.Start(asynq.HandlerFunc(s.handler.process)); err != nil {
+	s.yard.open()
+	s.keeper.start()
+	for i, srv := range s.servers {
+		if err := srv.Start(s.handling.of(s.takers[i])); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Poke says that a queue may have something, so that an idle server looks at once. It never blocks.
-func (s *Server) Poke(string) {}
+// Poke says that a queue has got something, so that an idle server looks at once even where listening does not work. It
+// never blocks; a queue that the server does not serve is ignored.
+func (s *Server) Poke(queue string) { s.yard.poke(queue) }
+
+// Running is how many handlers run, those included that asynq no longer waits for.
+func (s *Server) Running() int { return s.handling.running() }
 
 // Drain stops taking rings; handlers go on. It returns when no more will be taken. It may be called more than once.
 func (s *Server) Drain() {
 	s.drain.Do(func() {
-		s.handler.drain()
+		s.handling.drain()
+		s.yard.shut()
+		s.handOut()
 		s.each((*asynq.Server).Stop)
 	})
+}
+
+// handOut lets asynq have what the takers have taken ahead. There are free slots for all of it, so this is quick; only a
+// heartbeat that hangs at a stalled Redis can be in the way, and then the leases bring the rest back.
+func (s *Server) handOut() {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for range int(giveBack / time.Millisecond) {
+		if !slices.ContainsFunc(s.takers, func(k *taker) bool { return k.stocked.Load() > 0 }) {
+			return
+		}
+		<-tick.C
+	}
 }
 
 // Result says what became of the handlers that were running when the server began to drain.
@@ -158,11 +222,12 @@ type Result struct {
 }
 
 // Shutdown drains, waits up to ServerConfig.Drain for the handlers, then ends their contexts with ErrStopping, gives what
-// is left back to the heads of the queues, and closes the connections. When ctx ends before, it no longer waits. It is
-// called once, after Start; the server cannot be started again.
+// is left back to the heads of the queues, and closes the connections. All of it takes up to Drain and two seconds. When
+// ctx ends before, the handlers' contexts end at once, and what is left comes again after a delay. Shutdown is called
+// once, after Start; the server cannot be started again.
 func (s *Server) Shutdown(ctx context.Context) Result {
 	s.Drain()
-	late := time.AfterFunc(s.config.Drain, func() { s.handler.abort(true) })
+	late := time.AfterFunc(s.config.Drain, func() { s.handling.abort(true) })
 	defer late.Stop()
 	down := make(chan struct{})
 	go func() {
@@ -173,16 +238,15 @@ func (s *Server) Shutdown(ctx context.Context) Result {
 	case <-down:
 	case <-ctx.Done():
 		late.Stop()
-		s.handler.abort(false)
+		s.handling.abort(false)
 		sleep(down, giveBack)
 	}
-	result := s.handler.result()
-	s.close()
+	result := s.handling.result()
+	s.keeper.close()
+	s.yard.close()
+	s.closeClients()
 	return result
 }
-
-// Running is how many handlers run.
-func (s *Server) Running() int { return s.handler.running() }
 
 func (s *Server) each(do func(*asynq.Server)) {
 	var wg sync.WaitGroup
@@ -192,7 +256,7 @@ func (s *Server) each(do func(*asynq.Server)) {
 	wg.Wait()
 }
 
-func (s *Server) close() {
+func (s *Server) closeClients() {
 	for _, rdb := range s.clients {
 		rdb.Close()
 	}

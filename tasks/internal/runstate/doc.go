@@ -5,7 +5,8 @@
 //
 //	fourfold:{q}:run:<run>   HASH  the run's records, below
 //	fourfold:{q}:val:<run>   HASH  input; <i> value of step i; <i>.<k> value and <i>:<k> input of item k of a for_each step
-//	fourfold:{q}:outbox      ZSET  <run>:<generation>:<unit>:<redrive>, score = due time; the unit "!" is the on_done task
+//	fourfold:{q}:outbox      ZSET  <run>:<generation>:<unit>:<redrive>, score = when the sweeper rings it;
+//	                               the unit "!" is the on_done task
 //	fourfold:{q}:due         ZSET  open runs by when the sweeper must look next
 //	fourfold:{q}:claims      ZSET  <run>:<generation>:<unit>, score = end of the claim
 //	fourfold:{q}:failed      ZSET  finished FAILED runs, newest last
@@ -19,7 +20,8 @@
 //	h       flow|bundle sha|input hash                                        fixed; what a key's reuse is compared with
 //	k       steps|created|deadline|window|retention|fail fast|on_done queue    fixed but for the deadline of a rerun
 //	r       o or d|generation|open steps|abstained|ok|degraded|failed|skipped|finished|marker
-//	g<i>    step id|flags|parents|children      edges as <index><mode>, modes r, o, a; flags: a absorbable, v has an always edge
+//	g<i>    step id|flags|parents|children      edges as <index><mode>, modes r, o, a; flags: a absorbable, v has an
+//	                                                               always edge, n failed items count as DEGRADED, null
 //	s<u>    w|edges left|marker in                                            waiting
 //	        q|redrive|deliveries|runnable since|spent|marker in               queued or worked on
 //	        e|items|open|next|worst|marker in                                 a for_each step whose items are under way

@@ -15,6 +15,8 @@ type Node struct {
 	Parents    []Edge
 	Children   []Edge
 	Absorbable bool // its failure counts as DEGRADED for the run
+	// DegradeItems: a FAILED item of this for_each step counts as DEGRADED with the value null.
+	DegradeItems bool
 }
 
 // Edge names the other end of an edge by its topological index; Mode is 'r', 'o' or 'a'.
@@ -61,6 +63,9 @@ func (n Node) encode() string {
 	b.WriteByte('|')
 	if n.Absorbable {
 		b.WriteByte('a')
+	}
+	if n.DegradeItems {
+		b.WriteByte('n')
 	}
 	for _, p := range n.Parents {
 		if p.Mode == 'a' {

@@ -2,9 +2,12 @@ package runstate
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"fourfold/executor"
 )
@@ -58,6 +61,23 @@ func (s *Store) Read(ctx context.Context, r Ref) (snap Snapshot, ok bool, err er
 	}
 	snap, err = decodeSnapshot(fields)
 	return snap, true, err
+}
+
+// State reads the little that somebody who waits for a run needs.
+func (s *Store) State(ctx context.Context, r Ref) (finished bool, generation int, ok bool, err error) {
+	rec, err := s.rdb.HGet(ctx, runKey(r), "r").Result()
+	if errors.Is(err, redis.Nil) {
+		return false, 0, false, nil
+	}
+	if err != nil {
+		return false, 0, false, err
+	}
+	p := strings.SplitN(rec, "|", 3)
+	if len(p) != 3 {
+		return false, 0, true, errRecord
+	}
+	generation, err = index(p[1])
+	return p[0] == "d", generation, true, err
 }
 
 // Values reads the values of the given steps; a step without one is absent.

@@ -3,6 +3,7 @@ package runstate
 import (
 	"context"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -54,9 +55,10 @@ func (s *Store) Dead(ctx context.Context, queue string, now time.Time, most int)
 	return s.entries(ctx, queue, claimsKey(queue), now, most, parseClaim)
 }
 
-// Unrung lists outbox entries that were due before the given time.
-func (s *Store) Unrung(ctx context.Context, queue string, due time.Time, most int) ([]Entry, error) {
-	return s.entries(ctx, queue, outboxKey(queue), due, most, ParseEntry)
+// Unrung lists outbox entries that the sweeper must ring: parked and redriven ones that are due, and those whose maker
+// did not ring them itself within two seconds.
+func (s *Store) Unrung(ctx context.Context, queue string, now time.Time, most int) ([]Entry, error) {
+	return s.entries(ctx, queue, outboxKey(queue), now, most, ParseEntry)
 }
 
 func (s *Store) entries(ctx context.Context, queue, key string, until time.Time, most int, parse func(string, string) (Entry, error)) ([]Entry, error) {
@@ -151,6 +153,56 @@ func (s *Store) Redrive(ctx context.Context, r Ref, generation int, entries []En
 	}
 	n, _ := got[1].(int64)
 	return int(n), nil
+}
+
+// Order is what a doorbell must say of an outbox entry.
+type Order struct {
+	Entry
+	Valid     bool // false: nothing is left to ring for
+	BundleSHA string
+	Marker    Marker
+	OnDone    string // for DoneUnit: the queue to tell
+}
+
+// Orders reads what is to be said for each entry, in one round trip.
+func (s *Store) Orders(ctx context.Context, entries []Entry) ([]Order, error) {
+	pipe := s.rdb.Pipeline()
+	got := make([]*redis.SliceCmd, len(entries))
+	for i, e := range entries {
+		got[i] = pipe.HMGet(ctx, runKey(e.Ref), "h", "r", "k", "s"+e.Unit.String())
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, err
+	}
+	out := make([]Order, len(entries))
+	for i, e := range entries {
+		out[i] = order(e, got[i].Val())
+	}
+	return out, nil
+}
+
+func order(e Entry, f []any) Order {
+	o := Order{Entry: e}
+	if len(f) < 4 || f[0] == nil {
+		return o
+	}
+	_, sha, _, err := splitHead(str(f[0]))
+	moving := strings.SplitN(str(f[1]), "|", 10)
+	fixed := strings.SplitN(str(f[2]), "|", 7)
+	if err != nil || len(moving) != 10 || len(fixed) != 7 || moving[1] != strconv.Itoa(e.Generation) {
+		return o
+	}
+	o.BundleSHA = sha
+	if e.Unit == DoneUnit {
+		o.OnDone, o.Valid = fixed[6], moving[0] == "d" && fixed[6] != ""
+		o.Marker, err = ParseMarker(moving[9])
+		o.Valid = o.Valid && err == nil
+		return o
+	}
+	rec, err := decodeStep(str(f[3]))
+	o.Valid = err == nil && rec.State == StepQueued && moving[0] == "o"
+	o.Marker = rec.Marker
+	return o
 }
 
 // TrimFailed bounds the dead-letter index by count and age.

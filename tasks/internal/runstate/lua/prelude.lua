@@ -6,6 +6,8 @@ local call, match, format = redis.call, string.match, string.format
 local clock = call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 
+local GRACE = 2000 -- the script's caller rings at once; the sweeper only after this many milliseconds
+
 local ABSTAINED, OK, DEGRADED, FAILED, SKIPPED = 1, 2, 3, 4, 5
 local CANCELED, DEADLINE, DEPENDENCY, CRASH, REJECTED = 6, 7, 8, 9, 10
 
@@ -66,7 +68,7 @@ local function post(unit, redrive, deliveries, since, spent, mk, at)
 end
 
 local function fire(unit, mk)
-  post(unit, 0, 0, now, '', mk, now)
+  post(unit, 0, 0, now, '', mk, now + GRACE)
   ready[#ready + 1] = unit
   ready[#ready + 1] = mk
 end
@@ -82,7 +84,7 @@ local function finish()
   if tonumber(string.sub(R.mk, 1, 1)) == FAILED then call('ZADD', failed, now, id) end
   call('PEXPIRE', run, S.retention)
   call('PEXPIRE', vals, S.retention)
-  if S.done ~= '' then call('ZADD', outbox, now, member('!') .. ':0') ready[#ready + 1] = '!' ready[#ready + 1] = R.mk end
+  if S.done ~= '' then call('ZADD', outbox, now + GRACE, member('!') .. ':0') ready[#ready + 1] = '!' ready[#ready + 1] = R.mk end
   call('PUBLISH', 'fourfold:done:' .. id, R.gen)
 end
 
@@ -180,6 +182,11 @@ end
 -- enditem ends one item of a for_each step, releases the next, and settles the step with the last one.
 -- It says how many items were joined, or false while some are open.
 local function enditem(step, k, outcome, cause, env)
+  local _, flags = match(call('HGET', run, 'g' .. step), '^([^|]*)|([^|]*)')
+  if outcome == FAILED and string.find(flags, 'n', 1, true) then
+    outcome = DEGRADED
+    call('HSET', vals, step .. '.' .. k, 'null')
+  end
   call('HSET', run, 's' .. step .. '.' .. k, 'd|' .. outcome .. '|' .. cause .. '|0|' .. R.gen .. '||' .. env)
   local n, open, nxt, worst, mk = match(call('HGET', run, 's' .. step), '^e|(%d+)|(%d+)|(%d+)|([^|]*)|(.*)$')
   n, open, nxt = tonumber(n), tonumber(open) - 1, tonumber(nxt)

@@ -1,0 +1,140 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"fourfold/tasks/internal/runstate"
+)
+
+// errLost ends the work on a unit whose claim is no longer ours: cancelled, settled, or somebody else's.
+var errLost = errors.New("tasks: the claim is lost")
+
+// beatsPerTrip bounds what one script extends, so that ten thousand claims do not hold Redis up.
+const beatsPerTrip = 250
+
+// claims are the units that this worker works on. All are extended together, a third of the lease apart.
+type claims struct {
+	store *runstate.Store
+	lease time.Duration
+	log   Logger
+
+	mu   sync.Mutex
+	held map[runstate.Task]context.CancelCauseFunc
+}
+
+func newClaims(store *runstate.Store, lease time.Duration, log Logger) *claims {
+	return &claims{store: store, lease: lease, log: log, held: map[runstate.Task]context.CancelCauseFunc{}}
+}
+
+// hold registers a claim; lost ends with errLost when it is lost. drop must be called when the work is over.
+func (c *claims) hold(ctx context.Context, t runstate.Task) (lost context.Context, drop func()) {
+	lost, cancel := context.WithCancelCause(ctx)
+	c.mu.Lock()
+	c.held[t] = cancel
+	c.mu.Unlock()
+	return lost, func() {
+		c.mu.Lock()
+		delete(c.held, t)
+		c.mu.Unlock()
+		cancel(nil)
+	}
+}
+
+// beat extends the claims until ctx ends. While Redis does not answer they are kept: whoever claims a unit meanwhile, the
+// first to complete it wins.
+func (c *claims) beat(ctx context.Context) {
+	tick := time.NewTicker(c.lease / 3)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		for queue, tasks := range c.byQueue() {
+			for len(tasks) > 0 {
+				n := min(beatsPerTrip, len(tasks))
+				c.extend(ctx, queue, tasks[:n])
+				tasks = tasks[n:]
+			}
+		}
+	}
+}
+
+func (c *claims) extend(ctx context.Context, queue string, tasks []runstate.Task) {
+	ctx, cancel := context.WithTimeout(ctx, c.lease/3)
+	defer cancel()
+	held, err := c.store.Beat(ctx, queue, c.lease, tasks)
+	if err != nil {
+		c.log.Warn("claims could not be extended", "queue", queue, "claims", len(tasks))
+		return
+	}
+	for i, t := range tasks {
+		if !held[i] {
+			c.lose(t)
+		}
+	}
+}
+
+func (c *claims) lose(t runstate.Task) {
+	c.mu.Lock()
+	cancel := c.held[t]
+	c.mu.Unlock()
+	if cancel != nil {
+		cancel(errLost)
+	}
+}
+
+func (c *claims) byQueue() map[string][]runstate.Task {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := map[string][]runstate.Task{}
+	for t := range c.held {
+		out[t.Queue] = append(out[t.Queue], t)
+	}
+	return out
+}
+
+// listen ends calls of cancelled runs as soon as that is published; a lost message is made up for by the next beat.
+func (c *claims) listen(ctx context.Context, rdb redis.UniversalClient) {
+	for ctx.Err() == nil {
+		p := rdb.PSubscribe(ctx, runstate.CancelChannels)
+		stop := context.AfterFunc(ctx, func() { _ = p.Close() })
+		for m := range p.Channel() {
+			c.cancelRun(runstate.CanceledRun(m.Channel))
+		}
+		stop()
+		_ = p.Close()
+		if !pause(ctx, time.Second/2+rand.N(time.Second)) {
+			return
+		}
+	}
+}
+
+func (c *claims) cancelRun(run string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for t, cancel := range c.held {
+		if t.Run == run {
+			cancel(errLost)
+		}
+	}
+}
+
+// pause waits; false means that ctx ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}

@@ -1,0 +1,207 @@
+package tasks
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"fourfold/content"
+	"fourfold/flow"
+	"fourfold/tasks/internal/doorbell"
+	"fourfold/tasks/internal/runstate"
+)
+
+// DefaultQueue is the queue of a submission that names none.
+const DefaultQueue = "default"
+
+// DefaultRetention is how long a finished run is kept.
+const DefaultRetention = 24 * time.Hour
+
+// bundleKeep is how long a bundle outlives its last use: submits renew it, and sweepers while runs are open.
+const bundleKeep = 7 * 24 * time.Hour
+
+// ClientConfig: Redis is required; the caller closes it after the Client.
+type ClientConfig struct {
+	Redis     redis.UniversalClient
+	Retention time.Duration // of finished runs; zero: DefaultRetention
+}
+
+// Client submits runs and reads results. It is safe for many goroutines.
+type Client struct {
+	rdb       redis.UniversalClient
+	store     *runstate.Store
+	relay     *relay
+	hints     *hints
+	retention time.Duration
+}
+
+// NewClient makes a Client; it touches nothing yet.
+func NewClient(cfg ClientConfig) (*Client, error) {
+	if cfg.Redis == nil {
+		return nil, errors.New("tasks: ClientConfig.Redis is required")
+	}
+	if cfg.Retention <= 0 {
+		cfg.Retention = DefaultRetention
+	}
+	store := runstate.NewStore(cfg.Redis)
+	return &Client{
+		rdb: cfg.Redis, store: store, retention: cfg.Retention, hints: newHints(cfg.Redis),
+		relay: &relay{store, doorbell.NewRinger(cfg.Redis, doorbell.RingerOptions{})},
+	}, nil
+}
+
+// Close ends the subscription for hints, if one was made; it leaves Redis open.
+func (c *Client) Close() error { return c.hints.close() }
+
+// Submission is a run to be made. Bundle and Input are required.
+type Submission struct {
+	Bundle *flow.Bundle
+	Input  content.Of[json.RawMessage] // one JSON value
+	Queue  string                      // empty: DefaultQueue
+	Key    string                      // idempotency key: one run for each flow, key and queue; empty: a new run each time
+	OnDone string                      // queue for a DoneTask when the run is done; empty: none
+}
+
+// ErrInput is the error of an input that is not one JSON value.
+var ErrInput = errors.New("tasks: the input is not one JSON value")
+
+// ConflictError says that a key was used before for another bundle or input.
+type ConflictError struct{ Run RunID }
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("tasks: the key was used for another bundle or input, by run %s", e.Run)
+}
+
+// Submit makes the run, or finds the one that Key already made of the same bundle and input. When it returns nil the run
+// is durable, as far as Redis is. Errors: ErrInput, ErrQueueName, *ConflictError, those of Redis; after one of Redis the
+// run may have been made, and to submit again with the same Key is safe.
+func (c *Client) Submit(ctx context.Context, s Submission) (RunID, error) {
+	run, n, err := c.newRun(s)
+	if err != nil {
+		return RunID{}, err
+	}
+	if err := c.keepBundle(ctx, s.Bundle); err != nil {
+		return RunID{}, err
+	}
+	change, err := c.store.Create(ctx, n)
+	if err != nil {
+		return RunID{}, err
+	}
+	if change.Word == runstate.Conflict {
+		return RunID{}, &ConflictError{run}
+	}
+	// The run is made. If its producer dies here, or Redis fails, the sweeper rings.
+	if err := c.relay.change(ctx, run, s.Bundle.SHA(), change); err != nil && ctx.Err() != nil {
+		return run, ctx.Err()
+	}
+	return run, nil
+}
+
+func (c *Client) newRun(s Submission) (RunID, runstate.NewRun, error) {
+	input := s.Input.Reveal()
+	if s.Bundle == nil {
+		return RunID{}, runstate.NewRun{}, errors.New("tasks: Submission.Bundle is required")
+	}
+	if !json.Valid(input) {
+		return RunID{}, runstate.NewRun{}, ErrInput
+	}
+	if s.Queue == "" {
+		s.Queue = DefaultQueue
+	}
+	if !queueName.MatchString(s.Queue) || s.OnDone != "" && !queueName.MatchString(s.OnDone) {
+		return RunID{}, runstate.NewRun{}, ErrQueueName
+	}
+	f := s.Bundle.Flow()
+	run := newRunID(s.Queue, f.Name, s.Key)
+	sum := sha256.Sum256(input)
+	return run, runstate.NewRun{
+		Ref: run.ref(), Flow: f.Name, BundleSHA: s.Bundle.SHA().String(), InputHash: hex.EncodeToString(sum[:16]), Graph: graphOf(f),
+		Window: f.Deadline, Retention: c.retention, FailFast: f.FailFast, OnDone: s.OnDone, Input: input,
+	}, nil
+}
+
+// keepBundle sees to it that workers will find the bundle before anything is queued that names it.
+func (c *Client) keepBundle(ctx context.Context, b *flow.Bundle) error {
+	sha := b.SHA().String()
+	there, err := c.store.KeepBundle(ctx, sha, bundleKeep)
+	if err != nil || there {
+		return err
+	}
+	return c.store.PutBundle(ctx, sha, b.Encode(), bundleKeep)
+}
+
+func graphOf(f *flow.Flow) []runstate.Node {
+	graph := make([]runstate.Node, len(f.Steps))
+	for i, s := range f.Steps {
+		graph[i] = runstate.Node{
+			ID: s.ID.String(), Parents: edgesOf(s.Needs), Children: edgesOf(s.Children), Absorbable: s.Absorbable(),
+			DegradeItems: s.ForEach != nil && s.ForEach.DegradeFailed,
+		}
+	}
+	return graph
+}
+
+func edgesOf(edges []flow.Edge) []runstate.Edge {
+	out := make([]runstate.Edge, len(edges))
+	for i, e := range edges {
+		out[i] = runstate.Edge{Step: e.Index, Mode: "roa"[e.Mode]}
+	}
+	return out
+}
+
+// Cancel ends every open step of the run as FAILED, canceled: calls in flight are cut, nothing further is spent. finished
+// says that the run had ended before; it is then left as it is. Errors: ErrNotFound, those of Redis.
+func (c *Client) Cancel(ctx context.Context, run RunID) (finished bool, err error) {
+	change, err := c.store.Cancel(ctx, run.ref())
+	if err != nil {
+		return false, err
+	}
+	if change.Word == runstate.Gone {
+		return false, ErrNotFound
+	}
+	if change.Word == runstate.Finished {
+		return true, nil
+	}
+	return false, c.relayAll(ctx, run, change)
+}
+
+// Errors of Rerun.
+var (
+	ErrNotFound       = errors.New("tasks: no such run (it never was, or its retention has passed)")
+	ErrStillOpen      = errors.New("tasks: the run is still open")
+	ErrNothingToRerun = errors.New("tasks: every step of the run has a value")
+)
+
+// Rerun starts a new generation of a finished run: failed, skipped and cancelled steps, and all that depend on them, run
+// again; what has a value stays and is not paid for again. Errors: ErrNotFound, ErrStillOpen, ErrNothingToRerun, those of
+// Redis.
+func (c *Client) Rerun(ctx context.Context, run RunID) error {
+	change, err := c.store.Rerun(ctx, run.ref())
+	if err != nil {
+		return err
+	}
+	switch change.Word {
+	case runstate.Gone:
+		return ErrNotFound
+	case runstate.Open:
+		return ErrStillOpen
+	case runstate.Nothing:
+		return ErrNothingToRerun
+	}
+	return c.relayAll(ctx, run, change)
+}
+
+// relayAll rings for a change to a run whose bundle is not at hand.
+func (c *Client) relayAll(ctx context.Context, run RunID, change runstate.Change) error {
+	entries := make([]runstate.Entry, len(change.Ready))
+	for i, r := range change.Ready {
+		entries[i] = change.Entry(run.ref(), r)
+	}
+	return c.relay.entries(ctx, entries)
+}

@@ -1,0 +1,210 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	"fourfold/content"
+	"fourfold/executor"
+	"fourfold/flow"
+	"fourfold/provider"
+	"fourfold/tasks/internal/runstate"
+)
+
+// Handler is a Go function that serves the steps that name it. It is one attempt: its error is judged by
+// executor.Classify, its value must be one JSON value, and fit the step's schema if it has one.
+type Handler func(ctx context.Context, in flow.Inputs) (executor.Reply[json.RawMessage], error)
+
+// result is what came of the work on a unit: an ending, or the items that a for_each step splits into.
+type result struct {
+	ending runstate.Ending
+	items  [][]byte
+}
+
+// value keeps what steps make from being printed by accident on its way through the executor.
+type value = content.Of[json.RawMessage]
+
+// execute runs the unit. The error is *executor.Parked, *executor.InterruptedError, or says that the step is invalid.
+func (w *Worker) execute(ctx context.Context, j *job) (*result, error) {
+	bound, err := j.step.Bind(j.inputs())
+	if err != nil {
+		return failure(executor.ClassParse, j.grant.Progress.Spent), nil
+	}
+	if j.step.ForEach != nil && j.Unit.Item == runstate.Whole {
+		return split(bound, j)
+	}
+	attempt, ready := w.attempt(j, bound)
+	if !ready { // another worker of the fleet may know the chain or the handler: a newer one, in a rolling deploy
+		return nil, w.elsewhere(j)
+	}
+	notes := &notes{}
+	step := executor.Step[value]{
+		ID: j.step.ID, Attempt: notes.watch(attempt, j), Budget: j.step.Budget, Spent: j.grant.Progress.Spent,
+	}
+	if j.step.Handler == "" {
+		step.Prompt = j.SHA
+	}
+	if j.step.HasAbstain() && j.step.ForEach == nil {
+		step.Abstain = executor.AbstainWhen(func() bool { return must(bound.Abstains()) }, func() value { return must(bound.AbstainTo()) })
+	}
+	if j.step.HasDegrade() {
+		step.Degrade = func() value { return must(bound.DegradeTo()) }
+	}
+	res, err := executor.Run(ctx, step)
+	if err != nil {
+		return nil, err
+	}
+	return &result{ending: notes.ending(res)}, nil
+}
+
+// must hands an expression's error to the executor, which contains panics where it asks a step's functions: the step is
+// then FAILED.
+func must[V any](v V, err error) V {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func (j *job) inputs() flow.Inputs {
+	in := flow.Inputs{Input: content.New(json.RawMessage(j.grant.Input)), Steps: make(map[executor.StepID]flow.Parent, len(j.step.Needs))}
+	for _, need := range j.step.Needs {
+		parent := flow.Parent{Outcome: j.grant.Parents[need.Index]}
+		if v, ok := j.grant.Values[need.Index]; ok && parent.Outcome != executor.OutcomeFailed {
+			parent.Value = content.New(json.RawMessage(v))
+		}
+		in.Steps[need.Step] = parent
+	}
+	if j.Unit.Item != runstate.Whole {
+		in.Item, in.Index = content.New(json.RawMessage(j.grant.Item)), j.Unit.Item
+	}
+	return in
+}
+
+// attempt is one try of the step; ready is false when this worker has not got what the step names.
+func (w *Worker) attempt(j *job, bound *flow.Bound) (attempt executor.Attempt[value], ready bool) {
+	if j.step.Handler != "" {
+		handler := w.cfg.Handlers[j.step.Handler]
+		return j.handled(handler), handler != nil
+	}
+	chain := w.cfg.Chains[j.step.Chain]
+	return j.asked(chain, bound), chain != nil
+}
+
+func (j *job) handled(h Handler) executor.Attempt[value] {
+	return func(ctx context.Context) (executor.Reply[value], error) {
+		reply, err := h(ctx, j.inputs())
+		out := executor.Reply[value]{Model: reply.Model, Usage: reply.Usage}
+		if err != nil {
+			return out, err
+		}
+		if !json.Valid(reply.Value) {
+			return out, executor.Failure{Class: executor.ClassParse, Retry: executor.RetryNo}
+		}
+		if j.step.Validate(reply.Value) != nil {
+			return out, executor.Failure{Class: executor.ClassSchema}
+		}
+		out.Value = content.New(reply.Value)
+		return out, nil
+	}
+}
+
+func (j *job) asked(chain *provider.Chain, bound *flow.Bound) executor.Attempt[value] {
+	prompts := sync.OnceValues(func() (provider.Request, error) {
+		system, prompt, err := bound.Prompt()
+		return provider.Request{
+			System: system, Prompt: prompt, Output: j.step.OutputSchema(), Params: j.step.Params, Requires: j.step.Requires, Step: j.step.ID,
+		}, err
+	})
+	return func(ctx context.Context) (executor.Reply[value], error) {
+		req, err := prompts()
+		if err != nil {
+			return executor.Reply[value]{}, executor.Failure{Class: executor.ClassParse, Retry: executor.RetryNo, Err: err}
+		}
+		answer, err := chain.Complete(ctx, req)
+		reply := executor.Reply[value]{Model: answer.Model, Usage: answer.Usage}
+		if err != nil {
+			return reply, err
+		}
+		noteAnswer(ctx, answer)
+		reply.Value, err = j.read(answer)
+		return reply, err
+	}
+}
+
+// read takes the step's value out of an answer: the text as a JSON string, or the one JSON value that fits the schema.
+func (j *job) read(answer provider.Response) (value, error) {
+	text := answer.Text.Reveal()
+	if j.step.OutputSchema() == nil {
+		raw, err := json.Marshal(text)
+		return content.New(json.RawMessage(raw)), err
+	}
+	raw, err := provider.JSONValue(answer.Provider, text)
+	if err != nil {
+		return value{}, err
+	}
+	if j.step.Validate(raw) != nil {
+		return value{}, provider.SchemaViolation(answer.Provider)
+	}
+	return content.New(json.RawMessage(raw)), nil
+}
+
+// split asks a for_each step for its items. An empty list abstains.
+func split(bound *flow.Bound, j *job) (*result, error) {
+	if j.step.HasAbstain() {
+		on, err := bound.Abstains()
+		if err != nil {
+			return failure(executor.ClassParse, executor.Spent{}), nil
+		}
+		if on {
+			to, err := bound.AbstainTo()
+			if err != nil {
+				return failure(executor.ClassParse, executor.Spent{}), nil
+			}
+			return abstained(to.Reveal()), nil
+		}
+	}
+	items, err := bound.Items()
+	if err != nil {
+		return failure(executor.ClassParse, executor.Spent{}), nil
+	}
+	if len(items) == 0 {
+		return abstained(json.RawMessage("[]")), nil
+	}
+	out := &result{items: make([][]byte, len(items))}
+	for i, item := range items {
+		out.items[i] = item.Reveal()
+	}
+	return out, nil
+}
+
+func abstained(v json.RawMessage) *result {
+	return &result{ending: runstate.Ending{Outcome: executor.OutcomeAbstained, Value: v}}
+}
+
+// failure ends a unit FAILED without a further attempt.
+func failure(class executor.FailureClass, spent executor.Spent) *result {
+	return &result{ending: runstate.Ending{
+		Outcome: executor.OutcomeFailed, Cause: runstate.Cause(class),
+		End: runstate.StepEnd{Attempts: spent.Attempts, Latency: spent.Latency, Usage: spent.Usage},
+	}}
+}
+
+// giveUpWaiting ends a unit whose provider may not be called for longer than the step may wait.
+func (j *job) giveUpWaiting(spent executor.Spent) *result {
+	r := failure(executor.ClassUpstream4xx, spent)
+	r.ending.End.Prompted = j.step.Handler == ""
+	r.ending.End.ErrorKind = provider.KindRateLimit
+	if !j.step.HasDegrade() {
+		return r
+	}
+	bound, err := j.step.Bind(j.inputs())
+	if err != nil {
+		return r
+	}
+	if v, err := bound.DegradeTo(); err == nil {
+		r.ending.Outcome, r.ending.Value = executor.OutcomeDegraded, v.Reveal()
+	}
+	return r
+}

@@ -1,0 +1,126 @@
+package doorbell
+
+import (
+	"context"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	// lanes is how many round trips a coalescing client has under way to one Redis node.
+	lanes = 2
+	// scriptsPerFlight bounds a pipeline: Redis serves other clients between them.
+	scriptsPerFlight = 64
+)
+
+// Coalesce makes EVALSHA commands of many goroutines share round trips, and returns the client. While a lane is free, a
+// command flies at once and alone, exactly as without; those that arrive meanwhile fly together when it lands. Answers
+// and errors are each command's own, NOSCRIPT included; a caller whose context ends leaves the others be, and must not
+// change its arguments, which may still be read. On a cluster each node has lanes of its own.
+//
+// The client must be a *redis.Client or a *redis.ClusterClient, and must not have been used; it is changed, not copied.
+func Coalesce(rdb redis.UniversalClient) (redis.UniversalClient, error) {
+	switch client := rdb.(type) {
+	case *redis.Client:
+		client.AddHook(&coalescer{client: client})
+	case *redis.ClusterClient:
+		client.OnNewNode(func(node *redis.Client) { node.AddHook(&coalescer{client: node}) })
+	default:
+		return nil, ErrClient
+	}
+	return rdb, nil
+}
+
+// coalescer is the hook of one client of one node.
+type coalescer struct {
+	client *redis.Client
+
+	mu      sync.Mutex
+	flying  int // lanes taken, at most lanes
+	waiting []*passenger
+}
+
+// passenger is a command that waits for a lane or flies with others. It is a copy: its caller may have left.
+type passenger struct {
+	cmd    *redis.Cmd
+	landed chan struct{}
+}
+
+func (c *coalescer) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (c *coalescer) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (c *coalescer) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		reply, ok := cmd.(*redis.Cmd)
+		if !ok || cmd.Name() != "evalsha" || ctx.Err() != nil {
+			return next(ctx, cmd)
+		}
+		p := c.board(cmd)
+		if p == nil {
+			defer c.land()
+			return next(ctx, cmd)
+		}
+		select {
+		case <-p.landed:
+			reply.SetVal(p.cmd.Val())
+			return p.cmd.Err()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// board takes a free lane and returns nil, or makes the command wait.
+func (c *coalescer) board(cmd redis.Cmder) *passenger {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.flying < lanes {
+		c.flying++
+		return nil
+	}
+	p := &passenger{cmd: redis.NewCmd(context.Background(), cmd.Args()...), landed: make(chan struct{})}
+	c.waiting = append(c.waiting, p)
+	return p
+}
+
+// land hands the lane to those who wait, or frees it.
+func (c *coalescer) land() {
+	if batch := c.nextFlight(); len(batch) > 0 {
+		go c.fly(batch)
+	}
+}
+
+// nextFlight returns who flies next, and frees the lane when that is nobody.
+func (c *coalescer) nextFlight() []*passenger {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := min(len(c.waiting), scriptsPerFlight)
+	if n == 0 {
+		c.flying--
+		return nil
+	}
+	batch := c.waiting[:n:n]
+	if c.waiting = c.waiting[n:]; len(c.waiting) == 0 {
+		c.waiting = nil // so that the array does not keep who has left
+	}
+	return batch
+}
+
+// fly carries batches until nobody waits. It belongs to no caller, so that nobody's context ends it; the client's own
+// time limits do.
+func (c *coalescer) fly(batch []*passenger) {
+	for ; len(batch) > 0; batch = c.nextFlight() {
+		pipe := c.client.Pipeline()
+		for _, p := range batch {
+			_ = pipe.Process(context.Background(), p.cmd) // it only joins the pipeline
+		}
+		_, _ = pipe.Exec(context.Background()) // each command has its own error
+		for _, p := range batch {
+			close(p.landed)
+		}
+	}
+}

@@ -1,0 +1,253 @@
+package doorbell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	// watchFor and otherwiseFor are how long a waiting server relies on wake-ups before it looks by itself: the first of a
+	// process and the others. asynq reckons a task's lease from before the wait, so the wait must stay far below 30 s.
+	watchFor     = 2 * time.Second
+	otherwiseFor = 5 * time.Second
+	// withoutBell replaces both where wake-ups do not work; the other servers wait the longer time even then, and are woken by the first.
+	withoutBell = pollInterval
+	// mostAtOnce is how many tasks are taken in one round trip.
+	mostAtOnce = 16
+	// takeTimeout is how long an answer is waited for: a server that stalls may still hand out a task, which would then be
+	// lost until its lease has ended.
+	takeTimeout = 10 * time.Second
+)
+
+// errParked makes asynq ask again at once: of all answers only an error is not followed by a sleep (D8).
+var errParked = errors.New("fourfold: nothing to take")
+
+// errNotTaken marks what the taker has logged itself.
+var errNotTaken = errors.New("fourfold: no task taken")
+
+// taker takes tasks for one asynq server, in the one goroutine in which that server asks for them.
+type taker struct {
+	rdb      redis.UniversalClient // sends nothing twice: an answer that is lost costs one task a lease's time, not several
+	yard     *yard
+	first    bool
+	queues   int
+	slots    int
+	inFlight atomic.Int64 // handed to asynq and not finished
+	log      Logger
+
+	asks     map[string]ask // how each queue was asked last
+	empty    map[string]bool
+	stock    []any // taken and not yet handed to asynq; never more than there are free slots
+	stocked  atomic.Int64
+	appetite int
+	streak   int
+	failed   int
+}
+
+func newTaker(rdb redis.UniversalClient, y *yard, i, queues, slots int, log Logger) *taker {
+	return &taker{
+		rdb: rdb, yard: y, first: i == 0, queues: queues, slots: slots, log: log,
+		asks: map[string]ask{}, empty: map[string]bool{}, appetite: 1,
+	}
+}
+
+// take answers asynq's question with a task, at once if there is one. When all queues were found empty, it waits.
+func (k *taker) take(ctx context.Context, cmd *redis.Cmd, a ask) error {
+	reply, err := k.answer(ctx, cmd, a)
+	switch {
+	case err == nil:
+		cmd.SetVal(reply)
+		k.inFlight.Add(1)
+		clear(k.empty)
+		k.shareOut(a.queue)
+	case errors.Is(err, redis.Nil), errors.Is(err, errParked), redis.HasErrorPrefix(err, "NOSCRIPT"):
+	default:
+		clear(k.empty)
+		k.pause(err)
+		return fmt.Errorf("%w: %w", errNotTaken, err)
+	}
+	return err
+}
+
+// answer finds a task in the stock, in the queue, or by waiting.
+func (k *taker) answer(ctx context.Context, cmd *redis.Cmd, a ask) (any, error) {
+	if len(k.stock) > 0 {
+		reply := k.stock[0]
+		k.stock = k.stock[1:]
+		k.stocked.Add(-1)
+		return reply, nil
+	}
+	if k.yard.closed() {
+		return nil, errParked
+	}
+	if cmd.Name() == "eval" { // the server did not know the script; now it does
+		reply, err := k.one(ctx, cmd.Args())
+		return k.wait(ctx, a.queue, reply, err)
+	}
+	k.asks[a.queue] = a
+	reply, err := k.fetch(ctx, a)
+	return k.wait(ctx, a.queue, reply, err)
+}
+
+// wait passes an answer on, unless it was the last of all queues to have nothing: then it waits to be woken.
+func (k *taker) wait(ctx context.Context, queue string, reply any, err error) (any, error) {
+	if !errors.Is(err, redis.Nil) {
+		return reply, err
+	}
+	k.empty[queue] = true
+	if len(k.empty) < k.queues {
+		return nil, err
+	}
+	clear(k.empty)
+	patience := time.NewTimer(k.patience())
+	defer patience.Stop()
+	for {
+		w, ok := k.yard.sleep(patience.C)
+		if !ok || k.yard.closed() {
+			return nil, errParked
+		}
+		reply, err := k.fetch(ctx, k.asks[w.queue])
+		k.yard.report(w, err == nil)
+		if !errors.Is(err, redis.Nil) {
+			return reply, err
+		}
+	}
+}
+
+func (k *taker) patience() time.Duration {
+	switch {
+	case !k.first:
+		return otherwiseFor
+	case k.yard.deaf():
+		return withoutBell
+	default:
+		return watchFor
+	}
+}
+
+// fetch asks one queue, for several tasks while it has many and slots are free; what is not needed at once becomes stock.
+func (k *taker) fetch(ctx context.Context, a ask) (any, error) {
+	args := a.again(time.Now())
+	free := k.slots - int(k.inFlight.Load())
+	n := max(1, min(k.appetite, free, mostAtOnce))
+	if n == 1 {
+		reply, err := k.one(ctx, args)
+		k.learn(err, n, 1)
+		return reply, err
+	}
+	replies, err := k.several(ctx, args, n)
+	k.learn(err, n, len(replies))
+	if len(replies) == 0 {
+		return nil, err
+	}
+	k.stock = append(k.stock, replies[1:]...)
+	k.stocked.Add(int64(len(replies) - 1))
+	return replies[0], nil
+}
+
+// learn grows the appetite while queues give all that is asked for.
+func (k *taker) learn(err error, asked, got int) {
+	switch {
+	case err != nil:
+		k.appetite, k.streak = 1, 0
+	case got == asked:
+		k.appetite = min(2*k.appetite, mostAtOnce)
+		k.streak++
+		k.recovered()
+	default:
+		k.appetite = got + 1
+		k.streak++
+		k.recovered()
+	}
+	if errors.Is(err, redis.Nil) {
+		k.recovered()
+	}
+}
+
+// shareOut wakes an idle neighbour when there is more than this server can take.
+func (k *taker) shareOut(queue string) {
+	full := int(k.inFlight.Load()) >= k.slots
+	doubled := k.streak > 1 && k.streak&(k.streak-1) == 0
+	if full || doubled {
+		k.yard.more(queue)
+	}
+}
+
+// one asks for one task.
+func (k *taker) one(ctx context.Context, args []any) (any, error) {
+	cmd := once{redis.NewCmd(ctx, args...)}
+	cmd.SetFirstKeyPos(askedKeys)
+	err := k.rdb.Process(ctx, cmd)
+	return cmd.Val(), err
+}
+
+// several asks for n tasks in one round trip. Without any it returns the first error, redis.Nil for an empty queue.
+func (k *taker) several(ctx context.Context, args []any, n int) ([]any, error) {
+	node, err := k.node(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	pipe := node.Pipeline()
+	cmds := make([]*redis.Cmd, n)
+	for i := range cmds {
+		cmds[i] = redis.NewCmd(ctx, args...)
+		_ = pipe.Process(ctx, cmds[i]) // it only joins the pipeline
+	}
+	_, _ = pipe.Exec(ctx) // each command has its own error
+	var replies []any
+	for _, cmd := range cmds {
+		if cmd.Err() == nil {
+			replies = append(replies, cmd.Val())
+		} else if err == nil {
+			err = cmd.Err()
+		}
+	}
+	if len(replies) > 0 {
+		return replies, nil
+	}
+	return nil, err
+}
+
+// node is the one Redis that has the queue. A cluster client would send a pipeline again when an answer is lost.
+func (k *taker) node(ctx context.Context, args []any) (*redis.Client, error) {
+	switch client := k.rdb.(type) {
+	case *redis.Client:
+		return client, nil
+	case *redis.ClusterClient:
+		key, _ := args[askedKeys].(string)
+		return client.MasterForKey(ctx, key)
+	default:
+		return nil, ErrClient
+	}
+}
+
+// once is a command that is never sent twice, even by a cluster client that follows a moved slot.
+type once struct{ *redis.Cmd }
+
+func (once) NoRetry() bool { return true }
+
+// pause keeps a failing Redis from being asked in a tight loop: asynq itself does not wait after an error (D8).
+func (k *taker) pause(err error) {
+	if k.yard.closed() {
+		return
+	}
+	k.failed++
+	if k.failed == 1 {
+		k.log.Warn("cannot take tasks", "cause", words(err))
+	}
+	d := min(10*time.Millisecond<<min(k.failed, 10), time.Second)
+	sleep(k.yard.stop, d/2+rand.N(d/2))
+}
+
+func (k *taker) recovered() {
+	if k.failed > 0 {
+		k.log.Info("can take tasks again", "failures", k.failed)
+		k.failed = 0
+	}
+}
