@@ -1,131 +1,110 @@
-// Package flow reads flow files: the steps of a run and what needs what, with their prompts and schemas.
 package flow
 
 import (
-	"encoding/json"
-	"io/fs"
 	"time"
 
-	"fourfold/content"
 	"fourfold/executor"
 	"fourfold/provider"
 )
 
-// Mode is what an edge asks of its parent.
+// Mode is what an edge asks of its parent. The zero value is Require.
 type Mode uint8
 
 // The edge modes.
 const (
-	Require Mode = iota
-	Optional
-	Always
+	Require  Mode = iota // a failed parent skips the step
+	Optional             // the step runs without a failed parent, which then counts as DEGRADED
+	Always               // the step runs however its parent ended; a failure stays one
 )
 
-func (m Mode) String() string { panic("unbuilt") }
+var modeNames = [...]string{"require", "optional", "always"}
 
-// Edge is one entry of needs.
+// String returns the mode as the flow file writes it: require, optional or always.
+func (m Mode) String() string {
+	if int(m) < len(modeNames) {
+		return modeNames[m]
+	}
+	return "unknown"
+}
+
+// Edge joins a step to one of its parents or children.
 type Edge struct {
-	Step  executor.StepID
-	Index int // of the parent in Flow.Steps
+	Step  executor.StepID // at the other end
+	Index int             // of that step in Flow.Steps
 	Mode  Mode
 }
 
-// Flow is a checked flow. Steps are in topological order, ties in file order; a step's index in it is its topological index.
+// Flow is a checked flow. It is made by Load and Decode alone, and is not changed afterwards: any number of
+// goroutines may read it.
 type Flow struct {
-	Name     string
-	Deadline time.Duration // zero: none
-	FailFast bool
-	Steps    []*Step
+	Name     string        // [a-z0-9][a-z0-9-]{0,62}
+	Deadline time.Duration // of a whole run; zero: none
+	FailFast bool          // a FAILED step cancels the branches that do not depend on it
+	// Steps stand in topological order, ties in file order. A step's index here is its topological index.
+	Steps []*Step
 }
 
-// Step is one step of a flow, ready to run.
+// Step is one step of a flow. Its fields are not changed after loading.
 type Step struct {
 	ID       executor.StepID
-	Index    int
-	Needs    []Edge
-	Children []Edge // Index and Step name the child
-	Handler  string // instead of a prompt
-	Chain    string
+	Index    int    // in Flow.Steps
+	Needs    []Edge // to the parents, in file order
+	Children []Edge // to the steps that need this one, by index
+	Handler  string // name of the Go function that serves the step; empty: the step is a prompt
+	Chain    string // name of a chain of the worker's configuration; empty for a handler
 	Requires provider.Capabilities
 	Params   provider.Params
 	Budget   executor.Budget
 	MaxWait  time.Duration // longest time parked; zero: the worker's default
 	ForEach  *ForEach      // nil: the step runs once
-	// unexported: compiled templates, schema, expressions
+
+	code code
 }
 
-// ForEach runs a step once per item.
+// ForEach runs a step once per item of a list. The step's value is the list of the items' values, in order.
 type ForEach struct {
-	MaxInFlight   int  // zero: no bound of its own
-	DegradeFailed bool // on_item_failure: degrade
+	MaxInFlight int // items of one run at a time; zero: no bound of its own
+	// DegradeFailed (on_item_failure: degrade) makes a FAILED item count as DEGRADED with the value null.
+	// Without it one FAILED item fails the step.
+	DegradeFailed bool
 }
 
-func (f *Flow) Step(id executor.StepID) (*Step, bool) { panic("unbuilt") }
-func (s *Step) Sink() bool                            { panic("unbuilt") } // no children
-func (s *Step) HasAbstain() bool                      { panic("unbuilt") }
-func (s *Step) HasDegrade() bool                      { panic("unbuilt") }
-func (s *Step) OutputSchema() *provider.OutputSchema  { panic("unbuilt") } // nil: text as a JSON string
-
-// Validate says whether value fits the step's output schema; the error names keyword and schema location, never content.
-func (s *Step) Validate(value json.RawMessage) error { panic("unbuilt") }
-
-// Inputs is what a step's templates and expressions see. Item is set within for_each.
-type Inputs struct {
-	Input content.Of[json.RawMessage]
-	Steps map[executor.StepID]Parent
-	Item  content.Of[json.RawMessage]
+// Step finds a step by its id.
+func (f *Flow) Step(id executor.StepID) (*Step, bool) {
+	for _, s := range f.Steps {
+		if s.ID == id {
+			return s, true
+		}
+	}
+	return nil, false
 }
 
-// Parent is a finished step as its children see it. Value is zero when it failed or was skipped.
-type Parent struct {
-	Outcome executor.Outcome
-	Value   content.Of[json.RawMessage]
+// Sink says whether no step needs this one: its value is a result of the run.
+func (s *Step) Sink() bool { return len(s.Children) == 0 }
+
+// HasAbstain says whether the step may abstain, so that Bound.Abstains is worth asking.
+func (s *Step) HasAbstain() bool { return s.code.abstainOn != nil }
+
+// HasDegrade says whether the step has a value for when its attempts are spent.
+func (s *Step) HasDegrade() bool { return s.code.degradeTo != nil }
+
+// OutputSchema is the schema that the step's answers must fit, as it is sent to providers: one document that
+// refers to no other. It is nil when the step has none; a prompt's value is then its text as a JSON string.
+func (s *Step) OutputSchema() *provider.OutputSchema { return s.code.output.sent() }
+
+// Absorbable says whether a FAILED of this step counts as DEGRADED for the run: it has at least one child that
+// is not `always`, and each such child names it `optional`. It follows from the flow alone, so that timing
+// cannot change a result. (A step that was cancelled or ran into the deadline is never absorbed.)
+func (s *Step) Absorbable() bool {
+	optional := false
+	for _, child := range s.Children {
+		switch child.Mode {
+		case Require:
+			return false
+		case Optional:
+			optional = true
+		case Always:
+		}
+	}
+	return optional
 }
-
-// Bound is a step with its inputs decoded.
-type Bound struct{}
-
-// Bind decodes the inputs once. Its errors, and those of Bound's methods, are content-free.
-func (s *Step) Bind(in Inputs) (*Bound, error)                          { panic("unbuilt") }
-func (b *Bound) Prompt() (system, prompt content.Of[string], err error) { panic("unbuilt") }
-func (b *Bound) Abstains() (bool, error)                                { panic("unbuilt") }
-func (b *Bound) AbstainTo() (content.Of[json.RawMessage], error)        { panic("unbuilt") }
-func (b *Bound) DegradeTo() (content.Of[json.RawMessage], error)        { panic("unbuilt") }
-func (b *Bound) Items() ([]content.Of[json.RawMessage], error)          { panic("unbuilt") }
-
-// SHA addresses a bundle: the SHA-256 of its encoding. It is the prompt_bundle_sha of envelopes.
-type SHA = executor.PromptSHA
-
-// Bundle is a flow with every file that it names.
-type Bundle struct{}
-
-// Load reads and checks the flow file at path and every file it names (relative to the flow file's folder). The error is Problems.
-func Load(fsys fs.FS, path string) (*Bundle, error) { panic("unbuilt") }
-
-// Decode reads what Encode wrote and checks it again.
-func Decode(data []byte) (*Bundle, error) { panic("unbuilt") }
-
-func (b *Bundle) Encode() []byte { panic("unbuilt") }
-func (b *Bundle) SHA() SHA       { panic("unbuilt") }
-func (b *Bundle) Flow() *Flow    { panic("unbuilt") }
-
-// Problem is one thing wrong with a bundle.
-type Problem struct {
-	File         string
-	Line, Column int // from 1; 0: the whole file
-	Message      string
-}
-
-// Problems is every problem found, in file order. It is an error.
-type Problems []Problem
-
-func (p Problems) Error() string { panic("unbuilt") }
-
-// Offer is what a worker's configuration offers; Check holds a flow against it.
-type Offer struct {
-	Chains   map[string]*provider.Chain
-	Handlers map[string]bool
-}
-
-// Check says which chains, handlers and capabilities the flow names that the offer lacks.
-func (f *Flow) Check(o Offer) error { panic("unbuilt") }

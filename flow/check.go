@@ -1,0 +1,341 @@
+package flow
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/expr-lang/expr"
+
+	"fourfold/executor"
+)
+
+// checker turns a flow file into a Flow, noting everything that is wrong with it and with the files that it names.
+type checker struct {
+	file  string // the flow file
+	files *files
+	found *findings
+	flow  *flowSpec
+	byID  map[string]int // the steps' places in the file, by id
+}
+
+// inputStep is a word that steps cannot be named: the run's input is kept beside their values.
+const inputStep = "input"
+
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
+
+// check returns the flow, or nil when there are problems.
+func check(file string, data []byte, files *files, found *findings) *Flow {
+	found.mention(file)
+	c := &checker{file: file, files: files, found: found, byID: map[string]int{}}
+	if c.flow = readFlow(file, data, found); c.flow == nil {
+		return nil
+	}
+	c.names()
+	g := c.edges()
+	c.cycles(g)
+	steps := make([]*Step, len(c.flow.steps))
+	for i, s := range c.flow.steps {
+		steps[i] = c.step(s)
+	}
+	if len(found.list) > 0 {
+		return nil
+	}
+	f := &Flow{Name: c.flow.name.value, Deadline: c.flow.deadline.value, FailFast: c.flow.failFast}
+	for _, i := range g.order() {
+		steps[i].Index = len(f.Steps)
+		f.Steps = append(f.Steps, steps[i])
+	}
+	c.connect(f, steps)
+	return f
+}
+
+// connect writes the edges of the steps, which are given in file order.
+func (c *checker) connect(f *Flow, steps []*Step) {
+	for i, spec := range c.flow.steps {
+		for _, need := range spec.needs {
+			parent := steps[c.byID[need.step.value]]
+			steps[i].Needs = append(steps[i].Needs, Edge{parent.ID, parent.Index, need.mode})
+		}
+	}
+	for _, child := range f.Steps { // so that children stand by index
+		for _, need := range child.Needs {
+			parent := f.Steps[need.Index]
+			parent.Children = append(parent.Children, Edge{child.ID, child.Index, need.Mode})
+		}
+	}
+}
+
+func (c *checker) problem(at position, format string, args ...any) {
+	c.found.add(c.file, at, format, args...)
+}
+
+// names checks the flow's name and the steps' ids.
+func (c *checker) names() {
+	if !c.flow.name.given() {
+		c.problem(position{}, "the flow has no name; give it one with the key flow")
+	} else if v := c.flow.name.value; v != "" && !validID(v) {
+		c.problem(c.flow.name.at, "the flow's name must match [a-z0-9][a-z0-9-]{0,62}")
+	}
+	if len(c.flow.steps) == 0 && len(c.found.list) == 0 {
+		c.problem(position{}, "the flow has no steps")
+	}
+	for i, s := range c.flow.steps {
+		id := s.id.value
+		switch {
+		case !s.id.given():
+			c.problem(s.at, "a step needs an id")
+		case id == "":
+		case !validID(id):
+			c.problem(s.id.at, "a step's id must match [a-z0-9][a-z0-9-]{0,62}")
+		case id == inputStep:
+			c.problem(s.id.at, "a step cannot be named %q: that is the run's input", inputStep)
+		default:
+			if first, ok := c.byID[id]; ok {
+				c.problem(s.id.at, "a second step %q; the first is on line %d", id, c.flow.steps[first].id.at.line)
+				continue
+			}
+			c.byID[id] = i
+		}
+	}
+}
+
+func validID(s string) bool {
+	_, err := executor.ParseStepID(s)
+	return err == nil
+}
+
+// edges checks the needs and returns the graph of those that are right.
+func (c *checker) edges() graph {
+	g := graph{make([][]int, len(c.flow.steps)), make([][]int, len(c.flow.steps))}
+	for i, s := range c.flow.steps {
+		seen := map[string]bool{}
+		for _, need := range s.needs {
+			name := need.step.value
+			parent, ok := c.byID[name]
+			switch {
+			case !ok:
+				c.problem(need.step.at, "there is no step %q%s", name, suggest(name, c.ids(s)))
+			case seen[name]:
+				c.problem(need.step.at, "%q is needed twice", name)
+			default:
+				g.parents[i] = append(g.parents[i], parent)
+				g.children[parent] = append(g.children[parent], i)
+			}
+			seen[name] = true
+		}
+	}
+	return g
+}
+
+// ids returns the ids of all steps but one, in file order.
+func (c *checker) ids(but *stepSpec) []string {
+	var ids []string
+	for _, s := range c.flow.steps {
+		if s != but && s.id.value != "" {
+			ids = append(ids, s.id.value)
+		}
+	}
+	return ids
+}
+
+func (c *checker) cycles(g graph) {
+	for _, cycle := range g.cycles() {
+		first, next := c.flow.steps[cycle[0]], c.flow.steps[cycle[1%len(cycle)]]
+		i := slices.IndexFunc(first.needs, func(n needSpec) bool { return n.step.value == next.id.value })
+		c.problem(first.needs[i].step.at, "a cycle: %s (each needs the next)", pathText(c.flow.steps, cycle))
+	}
+}
+
+// step checks one step and compiles what it is made of.
+func (c *checker) step(s *stepSpec) *Step {
+	c.kindOfStep(s)
+	c.budget(s)
+	c.items(s)
+	made := &Step{
+		Handler:  s.handler.value,
+		Chain:    s.chain.value,
+		Requires: s.requires.value,
+		Params:   s.params.value,
+		Budget: executor.Budget{
+			Attempts:   int(s.budget.value.attempts.value),
+			PerAttempt: s.budget.value.perAttempt.value,
+			Total:      s.budget.value.total.value,
+			Backoff:    s.budget.value.backoff.value,
+		},
+		MaxWait: s.maxWait.value,
+	}
+	made.ID, _ = executor.ParseStepID(s.id.value)
+	if made.Chain == "" && made.Handler == "" {
+		made.Chain = defaultChain
+	}
+	if s.forEach.given() {
+		made.ForEach = &ForEach{MaxInFlight: int(s.maxInFlight.value), DegradeFailed: s.onItemFailure.value}
+	}
+	c.compile(s, made)
+	return made
+}
+
+// defaultChain is the chain of a prompt that names none.
+const defaultChain = "default"
+
+// compile compiles the files and expressions of a step.
+func (c *checker) compile(s *stepSpec, made *Step) {
+	sees := c.scope(s)
+	whole := sees // for the step as a whole there is no item
+	whole.item = false
+	code := &made.code
+	code.file = c.file
+	if s.system.value != "" {
+		code.system = c.compileTemplate("system", s.system, sees)
+	}
+	if s.prompt.value != "" {
+		code.prompt = c.compileTemplate("prompt", s.prompt, sees)
+	}
+	if s.output.value != "" {
+		code.output = c.compileSchema(s.id.value, s.output)
+	}
+	if s.abstain.given() {
+		c.abstain(s, made, whole)
+	}
+	if s.degradeTo.value != "" {
+		code.degradeTo = c.compileExpression("degrade_to", s.degradeTo, sees)
+		c.fold(code.degradeTo, code.output.validate)
+	}
+	if s.forEach.value != "" {
+		code.forEach = c.compileExpression("for_each", s.forEach, whole)
+		c.fold(code.forEach, nil)
+	}
+}
+
+func (c *checker) abstain(s *stepSpec, made *Step, sees scope) {
+	on, to := s.abstain.value.on, s.abstain.value.to
+	for _, half := range []struct {
+		key string
+		text
+	}{{"on", on}, {"to", to}} {
+		if !half.given() {
+			c.problem(s.abstain.at, "abstain needs both on and to; %s is missing", half.key)
+		}
+	}
+	if on.value != "" {
+		made.code.abstainOn = c.compileExpression("abstain.on", on, sees, expr.AsBool())
+	}
+	if to.value != "" {
+		made.code.abstainTo = c.compileExpression("abstain.to", to, sees)
+		c.fold(made.code.abstainTo, made.fitsWhole)
+	}
+}
+
+// fold evaluates an expression that depends on no input now, so that what is wrong with its value is known now.
+func (c *checker) fold(e *expression, fits func(json.RawMessage) error) {
+	if e == nil || !e.uses.none() {
+		return
+	}
+	v, at, err := e.run(map[string]any{})
+	if err == nil {
+		e.constant, err = encode(v)
+	}
+	if err == nil && fits != nil {
+		err = fits(e.constant)
+	}
+	if err != nil {
+		c.problem(at, "%s: %v", e.name, err)
+	}
+}
+
+func (c *checker) scope(s *stepSpec) scope {
+	sees := scope{step: s.id.value, needs: map[string]string{}, allSteps: map[string]bool{}, item: s.forEach.given()}
+	for id := range c.byID {
+		sees.allSteps[id] = true
+	}
+	for _, need := range s.needs {
+		id := need.step.value
+		sees.needs[id], sees.needs[alias(id)] = id, id
+	}
+	return sees
+}
+
+// kindOfStep checks that a step is a prompt or a handler, with only what belongs to it.
+func (c *checker) kindOfStep(s *stepSpec) {
+	switch {
+	case s.handler.given() && s.prompt.given():
+		c.problem(s.handler.at, "a step has a prompt or a handler, not both")
+		return
+	case !s.handler.given() && !s.prompt.given():
+		c.problem(s.at, "a step needs a prompt or a handler")
+		return
+	}
+	for _, named := range []text{s.handler, s.chain} {
+		if named.value != "" && !namePattern.MatchString(named.value) {
+			c.problem(named.at, "the name of a chain or handler must match [A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+		}
+	}
+	if !s.handler.given() {
+		return
+	}
+	for _, k := range []struct {
+		key string
+		at  position
+	}{{"system", s.system.at}, {"chain", s.chain.at}, {"requires", s.requires.at}, {"params", s.params.at}} {
+		if k.at != (position{}) {
+			c.problem(k.at, "%s is for prompts; this step has a handler", k.key)
+		}
+	}
+}
+
+// budget checks that a budget is whole and can be kept.
+func (c *checker) budget(s *stepSpec) {
+	const required = "attempts, per_attempt and total are required"
+	if !s.budget.given() {
+		c.problem(s.at, "a step needs a budget: %s", required)
+		return
+	}
+	b := s.budget.value
+	for _, part := range []struct {
+		key string
+		at  position
+	}{{"attempts", b.attempts.at}, {"per_attempt", b.perAttempt.at}, {"total", b.total.at}} {
+		if part.at == (position{}) {
+			c.problem(s.budget.at, "the budget lacks %s: %s", part.key, required)
+		}
+	}
+	c.fits("per_attempt", b.perAttempt, "total", b.total.value)
+	c.fits("backoff", b.backoff, "total", b.total.value)
+	c.fits("total", b.total, "the flow's deadline", c.flow.deadline.value)
+}
+
+// fits checks that one time is not longer than another; zero is one that is not there.
+func (c *checker) fits(key string, d located[time.Duration], bound string, limit time.Duration) {
+	if limit > 0 && d.value > limit {
+		c.problem(d.at, "%s (%v) is longer than %s (%v)", key, d.value, bound, limit)
+	}
+}
+
+// items checks that what belongs to for_each stands with it.
+func (c *checker) items(s *stepSpec) {
+	if s.forEach.given() {
+		return
+	}
+	for _, k := range []struct {
+		key string
+		at  position
+	}{{"max_in_flight", s.maxInFlight.at}, {"on_item_failure", s.onItemFailure.at}} {
+		if k.at != (position{}) {
+			c.problem(k.at, "%s is for steps with for_each", k.key)
+		}
+	}
+}
+
+// open reads a file that the flow names.
+func (c *checker) open(t text, key string) (file string, data []byte, ok bool) {
+	data, err := c.files.read(t.value)
+	if err != nil {
+		c.problem(t.at, "%s: %s: %v", key, t.value, err)
+		return "", nil, false
+	}
+	file, _ = localName(t.value)
+	c.found.mention(file)
+	return file, data, true
+}
