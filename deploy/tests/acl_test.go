@@ -41,7 +41,7 @@ func TestRedisUsersMayDoWhatTheyMust(t *testing.T) {
 		{"BLMOVE asynq:{default}:pending asynq:{default}:pending RIGHT RIGHT 0.01", yes, yes, no},
 		{"INFO server", yes, yes, no},
 		{"CLIENT SETNAME fourfold", yes, yes, no},
-		{"CONFIG GET maxmemory-policy", yes, no, no},
+		{"CONFIG GET maxmemory-policy", no, no, no},
 		{"CONFIG SET maxmemory 1mb", no, no, no},
 		{"FLUSHALL", no, no, no},
 		{"KEYS *", no, no, no},
