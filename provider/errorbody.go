@@ -100,7 +100,7 @@ type wireError struct {
 }
 
 // deepest is how far an error object is followed into itself.
-const deepest = 4
+const deepest = 6
 
 func parseBody(body []byte) (errorBody, bool) {
 	var found errorBody

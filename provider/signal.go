@@ -2,6 +2,7 @@ package provider
 
 import (
 	"fmt"
+	"io"
 	"time"
 )
 
@@ -72,9 +73,9 @@ type Signal struct {
 	Status int
 	// Codes are the error's codes and types in order of trust, as the provider wrote them: error.code, error.type, ...
 	// They are matched without regard to case, and never kept.
-	Codes []string `json:"-"`
+	Codes []string
 	// Message is matched against a short list of text markers, and never kept.
-	Message string `json:"-"`
+	Message string
 	// RetryAfter counts only where HasRetryAfter.
 	RetryAfter    time.Duration
 	HasRetryAfter bool
@@ -83,10 +84,13 @@ type Signal struct {
 	// AfterFirstToken says that a stream had already shown a token: no other provider may answer this attempt then.
 	AfterFirstToken bool
 	// Cause is kept for errors.Is and errors.As, and never printed; nil: none.
-	Cause error `json:"-"`
+	Cause error
 }
 
 // Format prints what was seen and the status, whatever the verb.
-func (s Signal) Format(f fmt.State, _ rune) {
-	_, _ = fmt.Fprintf(f, "signal %s status %d", s.Seen.String(), s.Status)
-}
+func (s Signal) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.text()) }
+
+// MarshalText returns what Format prints.
+func (s Signal) MarshalText() ([]byte, error) { return []byte(s.text()), nil }
+
+func (s Signal) text() string { return fmt.Sprintf("signal %s status %d", s.Seen.String(), s.Status) }
