@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 // ErrClient is returned for a Redis client that is none of go-redis' single, Sentinel and cluster clients.
@@ -35,6 +36,7 @@ func clone(rdb redis.UniversalClient, t tuning) (redis.UniversalClient, error) {
 		o.DialTimeout = dialTimeout
 		t.apply(&o.ReadTimeout, &o.MaxRetries, &o.MinRetryBackoff, &o.MaxRetryBackoff, &o.PoolSize)
 		o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = 0, 0, 0
+		o.PushNotificationProcessor, o.MaintNotificationsConfig = nil, noHandover()
 		return redis.NewClient(&o), nil
 	case *redis.ClusterClient:
 		o := *original.Options()
@@ -44,10 +46,18 @@ func clone(rdb redis.UniversalClient, t tuning) (redis.UniversalClient, error) {
 		t.maxRetries = -1
 		t.apply(&o.ReadTimeout, &o.MaxRetries, &o.MinRetryBackoff, &o.MaxRetryBackoff, &o.PoolSize)
 		o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = 0, 0, 0
+		o.PushNotificationProcessor, o.MaintNotificationsConfig = nil, noHandover()
 		return redis.NewClusterClient(&o), nil
 	default:
 		return nil, ErrClient
 	}
+}
+
+// noHandover: Redis Enterprise can announce maintenance to a client. The original's setting and its processor of such
+// messages belong to it alone; a copy does without them, and without their command on each new connection: it reconnects
+// and tries again as after any other break.
+func noHandover() *maintnotifications.Config {
+	return &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
 
 func (t tuning) apply(readTimeout *time.Duration, maxRetries *int, minBackoff, maxBackoff *time.Duration, poolSize *int) {
