@@ -22,6 +22,7 @@ func TestGoFilesAreShort(t *testing.T) {
 	}
 }
 
+// A package begins in its doc.go; one of a single file has its comment there, and examples have it where they start.
 func TestEachPackageStartsWithItsDocumentation(t *testing.T) {
 	folders := map[string][]file{}
 	for _, f := range goFiles(t) {
@@ -30,37 +31,47 @@ func TestEachPackageStartsWithItsDocumentation(t *testing.T) {
 		}
 	}
 	for folder, files := range folders {
-		var documented []string
-		for _, f := range files {
-			parsed, err := parser.ParseFile(token.NewFileSet(), f.path, f.text, parser.PackageClauseOnly|parser.ParseComments)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if parsed.Doc == nil {
-				continue
-			}
-			documented = append(documented, f.path)
-			want := "Package " + parsed.Name.Name + " "
-			if parsed.Name.Name == "main" {
-				want = "Command " + path.Base(folder) + " "
-				if within(folder, "examples") {
-					want = "" // an example's first sentence says what it shows
-				}
-			}
-			if doc := parsed.Doc.Text(); !strings.HasPrefix(doc, want) || len(doc) < 80 {
-				t.Errorf("%s: the package comment must begin %q and say enough to start from", f.path, want)
-			}
-		}
-		if want := path.Join(folder, "doc.go"); !slices.Contains(documented, want) && !within(folder, "examples") {
+		documented := documentedIn(t, folder, files)
+		want := path.Join(folder, "doc.go")
+		switch {
+		case len(documented) == 0:
+			t.Errorf("%s has no package comment", folder)
+		case len(documented) > 1:
+			t.Errorf("%s has its package comment in several files: %s", folder, strings.Join(documented, ", "))
+		case documented[0] != want && len(files) > 1 && !within(folder, "examples"):
 			t.Errorf("%s must hold the package comment of %s", want, folder)
 		}
-		if len(documented) > 1 {
-			t.Errorf("%s has its package comment in several files: %s", folder, strings.Join(documented, ", "))
+	}
+}
+
+// documentedIn returns the files that bear a package comment, and holds each comment against its form.
+func documentedIn(t *testing.T, folder string, files []file) []string {
+	t.Helper()
+	var documented []string
+	for _, f := range files {
+		parsed, err := parser.ParseFile(token.NewFileSet(), f.path, f.text, parser.PackageClauseOnly|parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if len(documented) == 0 {
-			t.Errorf("%s has no package comment", folder)
+		if parsed.Doc == nil {
+			continue
+		}
+		documented = append(documented, f.path)
+		begin, least := "Package "+parsed.Name.Name+" ", 40
+		if parsed.Name.Name == "main" {
+			begin = "Command " + path.Base(folder) + " "
+			if within(folder, "examples") {
+				begin = "" // an example's first sentence says what it shows
+			}
+		}
+		if len(files) > 1 {
+			least = 80
+		}
+		if doc := parsed.Doc.Text(); !strings.HasPrefix(doc, begin) || len(doc) < least {
+			t.Errorf("%s: the package comment must begin %q and say enough to start from", f.path, begin)
 		}
 	}
+	return documented
 }
 
 // openWork is written in halves so that this file does not match itself.
