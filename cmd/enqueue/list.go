@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"fourfold/cmd/internal/cli"
+	"fourfold/executor"
+	"fourfold/tasks"
+)
+
+type listCommand struct {
+	Queue   string `placeholder:"QUEUE" help:"Only this queue; default all."`
+	Outcome string `placeholder:"OUTCOME" help:"Only finished runs with this outcome: OK, DEGRADED, ABSTAINED or FAILED."`
+	Open    bool   `help:"Only open runs."`
+	Stuck   bool   `help:"Only open runs that nothing has happened to for too long."`
+	Limit   int    `default:"50" help:"At most so many."`
+}
+
+func (c *listCommand) Run(ctx context.Context, g *globals, streams cli.Streams) error {
+	filter := tasks.ListFilter{Open: c.Open, Stuck: c.Stuck, Limit: c.Limit}
+	if c.Limit < 1 {
+		return cli.Usagef("--limit is a whole number from 1")
+	}
+	if c.Outcome != "" {
+		if c.Open || c.Stuck {
+			return cli.Usagef("--outcome picks finished runs, --open and --stuck open ones")
+		}
+		o, err := executor.ParseOutcome(strings.ToUpper(c.Outcome))
+		if err != nil || o == executor.OutcomeNone {
+			return cli.Usagef("--outcome is OK, DEGRADED, ABSTAINED or FAILED")
+		}
+		filter.Outcome = o
+	}
+	s, err := g.open(ctx, streams)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	queues, err := s.queues(ctx, c.Queue)
+	if err != nil {
+		return err
+	}
+	var runs []tasks.Status
+	for _, q := range queues {
+		filter.Queue = q
+		some, err := s.client.List(ctx, filter)
+		if err != nil {
+			return err
+		}
+		runs = append(runs, some...)
+	}
+	slices.SortStableFunc(runs, func(a, b tasks.Status) int { return b.Created.Compare(a.Created) })
+	runs = runs[:min(len(runs), c.Limit)]
+	if s.json {
+		return printRuns(streams, runs)
+	}
+	showRuns(streams, runs, time.Now())
+	return nil
+}
+
+func printRuns(s cli.Streams, runs []tasks.Status) error {
+	docs := make([]json.RawMessage, len(runs))
+	for i, st := range runs {
+		doc, err := st.JSON()
+		if err != nil {
+			return err
+		}
+		docs[i] = doc
+	}
+	return printJSON(s, struct {
+		Runs []json.RawMessage `json:"runs"`
+	}{docs})
+}
+
+// showRuns prints runs for people, with ages as of now.
+func showRuns(s cli.Streams, runs []tasks.Status, now time.Time) {
+	t := cli.Table{
+		Header: []string{"RUN", "FLOW", "OUTCOME", "NAMES", "CAUSE", "OK", "DEGRADED", "ABSTAINED", "FAILED", "SKIPPED", "AGE"},
+		Colour: cli.OutcomeColour(s),
+	}
+	for _, st := range runs {
+		outcome, step, cause := st.State, "", ""
+		if st.Outcome != executor.OutcomeNone {
+			outcome = st.Outcome.String()
+		}
+		if m := st.Marker; !m.Step.IsZero() {
+			step, cause = m.Step.String(), m.Cause.String()
+		}
+		n := st.Counts
+		t.Rows = append(t.Rows, []string{
+			st.Run.String(), st.Flow, outcome, step, cause,
+			strconv.Itoa(n.OK), strconv.Itoa(n.Degraded), strconv.Itoa(n.Abstained), strconv.Itoa(n.Failed), strconv.Itoa(n.Skipped),
+			age(now.Sub(st.Created)),
+		})
+	}
+	if len(runs) == 0 {
+		fmt.Fprintln(s.Out, "no runs")
+		return
+	}
+	t.Write(s.Out, "")
+}
+
+// age is a duration in its largest unit.
+func age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+type queuesCommand struct{}
+
+func (queuesCommand) Run(ctx context.Context, g *globals, streams cli.Streams) error {
+	s, err := g.open(ctx, streams)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	queues, err := s.client.Queues(ctx)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		if queues == nil {
+			queues = []tasks.QueueStatus{}
+		}
+		return printJSON(streams, struct {
+			Queues []tasks.QueueStatus `json:"queues"`
+		}{queues})
+	}
+	showQueues(streams, queues)
+	return nil
+}
+
+func showQueues(s cli.Streams, queues []tasks.QueueStatus) {
+	if len(queues) == 0 {
+		fmt.Fprintln(s.Out, "no queues")
+		return
+	}
+	t := cli.Table{Header: []string{"QUEUE", "PENDING", "ACTIVE", "SCHEDULED", "RETRY", "ARCHIVED", "OUTBOX", "OPEN", "FAILED", "OLDEST", "STATE"}}
+	for _, q := range queues {
+		state := ""
+		if q.Paused {
+			state = "paused"
+		}
+		row := []string{q.Queue}
+		for _, n := range []int64{q.Pending, q.Active, q.Scheduled, q.Retry, q.Archived, q.Outbox, q.OpenRuns, q.FailedRuns} {
+			row = append(row, strconv.FormatInt(n, 10))
+		}
+		oldest := "-"
+		if q.OldestPendingMS > 0 {
+			oldest = seconds(time.Duration(q.OldestPendingMS) * time.Millisecond)
+		}
+		t.Rows = append(t.Rows, append(row, oldest, state))
+	}
+	t.Write(s.Out, "")
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"fourfold/cmd/internal/cli"
+	"fourfold/executor"
+	"fourfold/provider"
+	"fourfold/tasks"
+)
+
+// exit is the exit status of a run: by its outcome, 0 while it is open.
+func exit(o executor.Outcome) error {
+	switch o {
+	case executor.OutcomeDegraded:
+		return cli.Status(cli.StatusDegraded)
+	case executor.OutcomeFailed:
+		return cli.Status(cli.StatusFailed)
+	}
+	return nil
+}
+
+// finish shows a run and ends the command with its exit status.
+func (s *session) finish(st tasks.Status) error {
+	if err := s.show(st); err != nil {
+		return err
+	}
+	return exit(st.Outcome)
+}
+
+func (s *session) show(st tasks.Status) error {
+	if !s.json {
+		showStatus(s.streams, st)
+		return nil
+	}
+	data, err := st.JSON()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.streams.Out, "%s\n", data)
+	return err
+}
+
+// showStatus prints a status document for people.
+func showStatus(s cli.Streams, st tasks.Status) {
+	w := s.Out
+	fmt.Fprintf(w, "run      %s\n", st.Run)
+	fmt.Fprintf(w, "flow     %s, bundle %.12s\n", st.Flow, st.BundleSHA)
+	fmt.Fprintf(w, "state    %s%s\n", st.State, took(st))
+	if st.Outcome != executor.OutcomeNone {
+		fmt.Fprintf(w, "outcome  %s%s\n", st.Outcome, because(st.Marker))
+	} else if why := because(st.Marker); why != "" {
+		fmt.Fprintf(w, "so far   %s%s\n", st.Marker.Outcome, why)
+	}
+	fmt.Fprintf(w, "steps    %s\n\n", countsText(st.Counts))
+	stepTable(s, st.Steps).Write(w, "")
+	showValues(w, st)
+}
+
+func took(st tasks.Status) string {
+	if st.Finished.IsZero() || st.Created.IsZero() {
+		return ""
+	}
+	return " after " + seconds(st.Finished.Sub(st.Created))
+}
+
+func because(m tasks.Marker) string {
+	if m.Step.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf(": %s, %s", m.Step, m.Cause)
+}
+
+func countsText(c tasks.Counts) string {
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		name string
+	}{{c.OK, "OK"}, {c.Degraded, "DEGRADED"}, {c.Abstained, "ABSTAINED"}, {c.Failed, "FAILED"}, {c.Skipped, "skipped"}} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.name))
+		}
+	}
+	if len(parts) == 0 {
+		return "none finished"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func stepTable(s cli.Streams, steps []tasks.StepStatus) cli.Table {
+	t := cli.Table{
+		Header: []string{"STEP", "OUTCOME", "CAUSE", "ATTEMPTS", "LATENCY", "PROVIDER", "ERROR", "MODEL", "IN", "OUT"},
+		Colour: cli.OutcomeColour(s),
+	}
+	for _, st := range steps {
+		t.Rows = append(t.Rows, stepRow(st))
+	}
+	return t
+}
+
+func stepRow(st tasks.StepStatus) []string {
+	if st.Outcome == executor.OutcomeNone {
+		return []string{st.Step.String(), st.State, "", "", "", "", "", "", "", ""}
+	}
+	in, out := "", ""
+	if st.Usage.Known() {
+		in, out = strconv.FormatInt(st.Usage.Input(), 10), strconv.FormatInt(st.Usage.Output(), 10)
+	}
+	return []string{
+		st.Step.String(), st.Outcome.String(), stepCause(st), strconv.Itoa(st.Attempts), seconds(st.Latency),
+		st.Provider.String(), errorText(st.ErrorKind, st.Reason), st.Model.String(), in, out,
+	}
+}
+
+func stepCause(st tasks.StepStatus) string {
+	switch {
+	case st.Skipped:
+		return "skipped"
+	case st.FailureClass != executor.ClassNone:
+		return st.FailureClass.String()
+	case st.Outcome == executor.OutcomeFailed:
+		return st.Cause.String()
+	}
+	return ""
+}
+
+func errorText(k provider.Kind, r provider.Reason) string {
+	switch {
+	case k == provider.KindNone:
+		return ""
+	case r == provider.ReasonNone:
+		return k.String()
+	}
+	return k.String() + ", " + r.String()
+}
+
+func showValues(w io.Writer, st tasks.Status) {
+	ids := slices.SortedFunc(maps.Keys(st.Values), func(a, b executor.StepID) int { return strings.Compare(a.String(), b.String()) })
+	for _, id := range ids {
+		var pretty bytes.Buffer
+		value := st.Values[id].Reveal()
+		if json.Indent(&pretty, value, "", "  ") != nil {
+			pretty.Write(value)
+		}
+		fmt.Fprintf(w, "\n%s = %s\n", id, pretty.Bytes())
+	}
+}
+
+// seconds is a duration as people compare them: 12ms, 1.25s, 1m4s.
+func seconds(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < time.Minute:
+		return d.Round(10 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
