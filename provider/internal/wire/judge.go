@@ -61,7 +61,7 @@ func (a *ask) refused(ctx context.Context, resp *http.Response, cancel context.C
 }
 
 // errorBodyWait is how long the body of an error is waited for.
-const errorBodyWait = 2 * time.Second
+const errorBodyWait = time.Second
 
 // inBand is an error object in a success or within a stream.
 func (a *ask) inBand(data []byte, h http.Header) error {
