@@ -86,9 +86,9 @@ func (g *guard) Complete(ctx context.Context, req Request) (Response, error) {
 	select {
 	case got = <-answers:
 	case <-total.c:
-		got = orElse(answers, pair{err: c.judge(Signal{Seen: SeenTimeout})})
+		got = late(answers, c.judge(Signal{Seen: SeenTimeout}), false)
 	case <-ctx.Done():
-		got = orElse(answers, pair{err: c.judge(FromError(ctx, context.Cause(ctx)))})
+		got = late(answers, c.judge(FromError(ctx, context.Cause(ctx))), false)
 	}
 	return c.settle(got)
 }
@@ -144,14 +144,20 @@ func send(ctx context.Context, pairs chan<- pair, p pair) bool {
 	}
 }
 
-// orElse looks at the channel once more: of two that are ready, select picks at random.
-func orElse(pairs <-chan pair, other pair) pair {
+// ends reports whether nothing comes after the pair.
+func (p pair) ends() bool { return p.err != nil || p.chunk.Done != nil }
+
+// late looks at the channel once more when a call is over: of two that are ready, select picks at random. What is there counts if
+// it is the end, or a token that was waited for.
+func late(pairs <-chan pair, over error, token bool) pair {
 	select {
 	case p := <-pairs:
-		return p
+		if p.ends() || token && p.chunk.IsToken() {
+			return p
+		}
 	default:
-		return other
 	}
+	return pair{err: over}
 }
 
 // alarm is a timer that never rings while its time is zero.

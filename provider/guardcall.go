@@ -114,7 +114,7 @@ func (c *call) watch(work func(), failed func(error)) (leave func()) {
 // pump reads the client's stream until its end, or until nobody listens.
 func (c *call) pump(ctx context.Context, req Request, pairs chan<- pair) {
 	for chunk, err := range c.Client.Stream(ctx, req) {
-		if !send(ctx, pairs, pair{chunk, err}) || err != nil || chunk.Done != nil {
+		if p := (pair{chunk, err}); !send(ctx, pairs, p) || p.ends() {
 			return
 		}
 	}
@@ -135,13 +135,13 @@ func (c *call) relay(ctx context.Context, pairs <-chan pair, yield func(Chunk, e
 		select {
 		case got = <-pairs:
 		case <-total.c:
-			got = orElse(pairs, pair{err: c.judge(Signal{Seen: SeenTimeout})})
+			got = late(pairs, c.judge(Signal{Seen: SeenTimeout}), false)
 		case <-token.c:
-			got = orElse(pairs, pair{err: c.judge(Signal{Seen: silence})})
+			got = late(pairs, c.judge(Signal{Seen: silence}), true)
 		case <-ctx.Done():
-			got = orElse(pairs, pair{err: c.judge(FromError(ctx, context.Cause(ctx)))})
+			got = late(pairs, c.judge(FromError(ctx, context.Cause(ctx))), false)
 		}
-		if got.err != nil || got.chunk.Done != nil {
+		if got.ends() {
 			answer, err := c.settle(got)
 			yield(Chunk{Done: &answer}, err)
 			return

@@ -1,0 +1,194 @@
+package provider_test
+
+import (
+	"context"
+	"iter"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fourfold/executor"
+	"fourfold/provider"
+)
+
+// guarded puts a breaker around a client that opens after failures.
+func guarded(f *fake, failures int, cooldown time.Duration) provider.Client {
+	return provider.Guard(f, provider.GuardConfig{Breaker: provider.NewBreaker(provider.BreakerConfig{Failures: failures, Cooldown: cooldown})})
+}
+
+func TestOnlyTheProvidersOwnFailuresOpenItsBreaker(t *testing.T) {
+	opens := map[provider.Kind]bool{provider.KindNetwork: true, provider.KindRateLimit: true, provider.KindProviderError: true}
+	for s := range everySignal {
+		if s.Status%100 > 31 || s.RetryAfter > 0 {
+			continue
+		}
+		h := &heard{}
+		g := provider.Guard(fails(t, "primary", s), provider.GuardConfig{Observer: h, Breaker: provider.NewBreaker(provider.BreakerConfig{Failures: 1})})
+		_, err := g.Complete(t.Context(), provider.Request{})
+		e, _ := provider.AsError(err)
+		want := opens[e.Kind()] && e.Reason() != provider.ReasonAborted && e.Reason() != provider.ReasonBreakerOpen
+		if got := len(h.breakers) == 1; got != want {
+			t.Fatalf("%v: opened %t", err, got)
+		}
+	}
+}
+
+func TestAnOpenProviderIsPassedOverUntilItIsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := fails(t, "a", down), answers(t, "b")
+		h := &heard{}
+		chain := provider.NewChain(guarded(a, 3, 10*time.Second), b).With(provider.ObserveChain(h))
+		for range 20 {
+			if answer, err := chain.Complete(t.Context(), provider.Request{}); err != nil || answer.Provider != b.name {
+				t.Fatal(err)
+			}
+		}
+		if a.calls() != 3 || b.calls() != 20 || len(h.moves) != 20 {
+			t.Errorf("the failing one was asked %d times, the other %d times, %d moves", a.calls(), b.calls(), len(h.moves))
+		}
+		a.do = answers(t, "a").do
+		time.Sleep(10 * time.Second)
+		if answer, err := chain.Complete(t.Context(), provider.Request{}); err != nil || answer.Provider != a.name {
+			t.Errorf("not back on the first: %v, %v", answer.Provider, err)
+		}
+	})
+}
+
+func TestTheBreakerOpensOnAChainOfOneAndOneCallAtATimeIsMade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := fails(t, "a", down)
+		fail := a.do
+		a.do = func(ctx context.Context, n int) (provider.Response, error) {
+			time.Sleep(time.Second)
+			return fail(ctx, n)
+		}
+		chain := provider.NewChain(guarded(a, 5, 10*time.Second))
+		for range 5 {
+			_, _ = chain.Complete(t.Context(), provider.Request{})
+		}
+		refusals := make(chan executor.Failure, 50)
+		for range 50 {
+			go func() {
+				_, err := chain.Complete(t.Context(), provider.Request{})
+				if e, _ := provider.AsError(err); e.Reason() == provider.ReasonBreakerOpen {
+					refusals <- e.Failure()
+				}
+			}()
+		}
+		time.Sleep(2 * time.Second)
+		if a.calls() != 6 || len(refusals) != 49 {
+			t.Errorf("%d calls, %d refused", a.calls(), len(refusals))
+		}
+		f := <-refusals
+		f.Err = nil
+		want := executor.Failure{Class: executor.ClassUpstream5xx, Retry: executor.RetryYes, RetryAfter: 10 * time.Second}
+		if diff := cmp.Diff(want, f); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestWhenAllAreOpenTheOneThatOpensSoonestIsAsked(t *testing.T) {
+	for _, stream := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			a, b, c := fails(t, "a", down), fails(t, "b", down), fails(t, "c", limited)
+			chain := provider.NewChain(guarded(a, 1, time.Minute), guarded(b, 1, 10*time.Second), guarded(c, 1, 30*time.Second))
+			_, _ = ask(t.Context(), chain, stream)
+			time.Sleep(time.Second)
+			_, err := ask(t.Context(), chain, stream)
+			if err == nil || err.Error() != "provider b: provider_error status 503" || a.calls() != 1 || b.calls() != 2 || c.calls() != 1 {
+				t.Errorf("%v; asked %d, %d and %d times", err, a.calls(), b.calls(), c.calls())
+			}
+			b.do = answers(t, "b").do
+			if answer, err := ask(t.Context(), chain, stream); err != nil || answer.Provider != b.name || a.calls() != 1 {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+func TestWhoAsksToBeLeftAloneIsNotAskedEvenWhenAllAreOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := fails(t, "a", after(limited, 40*time.Second)), fails(t, "b", after(limited, 15*time.Second))
+		chain := provider.NewChain(guarded(a, 5, time.Second), guarded(b, 5, time.Second))
+		_, _ = chain.Complete(t.Context(), provider.Request{})
+		_, err := chain.Complete(t.Context(), provider.Request{})
+		if a.calls() != 1 || b.calls() != 1 || executor.Classify(err).RetryAfter != 15*time.Second {
+			t.Errorf("asked %d and %d times, again after %v", a.calls(), b.calls(), executor.Classify(err).RetryAfter)
+		}
+	})
+}
+
+// TestTheProbeIsReleasedOnEveryPath opens a breaker, lets a probe end in some way, and looks whether another may follow.
+func TestTheProbeIsReleasedOnEveryPath(t *testing.T) {
+	answer := func(context.Context, int) (provider.Response, error) { return said("x"), nil }
+	hang := func(ctx context.Context, _ int) (provider.Response, error) {
+		<-ctx.Done()
+		return provider.Response{}, provider.Judge(provider.FromError(ctx, ctx.Err()))
+	}
+	deaf := func(context.Context, int) (provider.Response, error) {
+		time.Sleep(time.Hour)
+		return said("late"), nil
+	}
+	for _, c := range []struct {
+		name string
+		do   func(context.Context, int) (provider.Response, error)
+		left bool // the reader leaves the stream, or the caller its call
+		gate func(context.Context) error
+	}{
+		{"success", answer, false, nil},
+		{"failure", fails(t, "primary", down).do, false, nil},
+		{"mistake of ours", fails(t, "primary", badly).do, false, nil},
+		{"abort", hang, true, nil},
+		{"timeout", hang, false, nil},
+		{"deaf client", deaf, false, nil},
+		{"panic", panics("x").do, false, nil},
+		{"parked", answer, false, func(context.Context) error { return &executor.Parked{} }},
+		{"panic of the gate", answer, false, func(context.Context) error { panic("gate") }},
+		{"left at the gate", answer, true, func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }},
+	} {
+		each(t, func(t *testing.T, cfg provider.GuardConfig, ask func(context.Context, provider.Client) (provider.Response, error)) {
+			f, g := fails(t, "primary", down), &gate{}
+			cfg.Breaker, cfg.Gate = provider.NewBreaker(provider.BreakerConfig{Failures: 1, Cooldown: 10 * time.Second}), g
+			cfg.Timeouts.Total = time.Minute
+			guarded := provider.Guard(f, cfg)
+			_, _ = ask(t.Context(), guarded)
+			time.Sleep(10 * time.Second)
+
+			f.do, g.enter = c.do, c.gate
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if c.left {
+				time.AfterFunc(time.Second, cancel)
+			}
+			func() {
+				defer func() { _ = recover() }()
+				_, _ = ask(ctx, guarded)
+			}()
+
+			f.do, g.enter = answer, nil
+			time.Sleep(10 * time.Second)
+			if _, err := ask(t.Context(), guarded); err != nil {
+				t.Errorf("%s: the probe is still held: %v", c.name, err)
+			}
+			time.Sleep(2 * time.Hour)
+		})
+	}
+	t.Run("abandoned stream", func(t *testing.T) {
+		f := fails(t, "primary", down)
+		g := guarded(f, 1, time.Nanosecond)
+		_, _ = g.Complete(t.Context(), provider.Request{})
+		f.parts = func(context.Context, int) iter.Seq2[provider.Chunk, error] {
+			return func(yield func(provider.Chunk, error) bool) { yield(part("x"), nil) }
+		}
+		for range g.Stream(t.Context(), provider.Request{}) {
+			break
+		}
+		f.do = answer
+		if _, err := g.Complete(t.Context(), provider.Request{}); err != nil {
+			t.Errorf("the probe is still held: %v", err)
+		}
+	})
+}
