@@ -19,7 +19,7 @@ type code struct {
 }
 
 var (
-	errMissingParent = errors.New("lack a required parent")
+	errMissingParent = errors.New("is required and missing")
 	errMissingItem   = errors.New("has no item: it is evaluated for each item of for_each")
 	errNotThere      = errors.New("is not a key of this step")
 	errNotBool       = errors.New("is not true or false")
@@ -45,7 +45,7 @@ func (s *Step) Bind(in Inputs) (*Bound, error) {
 		parent, ok := in.Steps[need.Step]
 		if !ok {
 			if need.Mode == Require {
-				return nil, b.failure("steps", "", position{}, errMissingParent)
+				return nil, b.failure("steps."+need.Step.String(), "", position{}, errMissingParent)
 			}
 			parent.Outcome = executor.OutcomeFailed
 		}
@@ -189,6 +189,24 @@ func (b *Bound) value(e *expression, key string, fits func(json.RawMessage) erro
 	return content.New(value), nil
 }
 
+func isBool(value json.RawMessage) error {
+	if text := string(value); text != "true" && text != "false" {
+		return errNotBool
+	}
+	return nil
+}
+
+func isItems(value json.RawMessage) error {
+	var items []json.RawMessage
+	if err := json.Unmarshal(value, &items); err != nil || items == nil {
+		return errNotAList
+	}
+	if len(items) > MaxItems {
+		return errTooManyItems
+	}
+	return nil
+}
+
 // fitsWhole says whether a value fits the step as a whole: the output schema, or a list of values that fit it.
 func (s *Step) fitsWhole(value json.RawMessage) error {
 	if s.ForEach == nil {
@@ -236,7 +254,7 @@ func (b *Bound) environment(key string, uses usage) (map[string]any, error) {
 			}
 			v, err := parent()
 			if err != nil {
-				return nil, b.failure("steps", "", position{}, err)
+				return nil, b.failure("steps."+id, "", position{}, err)
 			}
 			steps[id] = v
 		}

@@ -78,7 +78,7 @@ func (c *checker) names() {
 	} else if v := c.flow.name.value; v != "" && !validID(v) {
 		c.problem(c.flow.name.at, "the flow's name must match [a-z0-9][a-z0-9-]{0,62}")
 	}
-	if len(c.flow.steps) == 0 && len(c.found.list) == 0 {
+	if !c.flow.hasSteps {
 		c.problem(position{}, "the flow has no steps")
 	}
 	for i, s := range c.flow.steps {
@@ -144,6 +144,10 @@ func (c *checker) cycles(g graph) {
 	for _, cycle := range g.cycles() {
 		first, next := c.flow.steps[cycle[0]], c.flow.steps[cycle[1%len(cycle)]]
 		i := slices.IndexFunc(first.needs, func(n needSpec) bool { return n.step.value == next.id.value })
+		if first == next {
+			c.problem(first.needs[i].step.at, "%q needs itself", first.id.value)
+			continue
+		}
 		c.problem(first.needs[i].step.at, "a cycle: %s (each needs the next)", pathText(c.flow.steps, cycle))
 	}
 }
@@ -170,6 +174,9 @@ func (c *checker) step(s *stepSpec) *Step {
 	if made.Chain == "" && made.Handler == "" {
 		made.Chain = defaultChain
 	}
+	if made.Handler != "" && !s.budget.given() {
+		made.Budget = handlerBudget
+	}
 	if s.forEach.given() {
 		made.ForEach = &ForEach{MaxInFlight: int(s.maxInFlight.value), DegradeFailed: s.onItemFailure.value}
 	}
@@ -179,6 +186,9 @@ func (c *checker) step(s *stepSpec) *Step {
 
 // defaultChain is the chain of a prompt that names none.
 const defaultChain = "default"
+
+// handlerBudget bounds a step with a handler that names no budget: a Go function is no model, and one number fits most.
+var handlerBudget = executor.Budget{Attempts: 3, PerAttempt: 10 * time.Second, Total: 30 * time.Second}
 
 // compile compiles the files and expressions of a step.
 func (c *checker) compile(s *stepSpec, made *Step) {
@@ -205,7 +215,7 @@ func (c *checker) compile(s *stepSpec, made *Step) {
 	}
 	if s.forEach.value != "" {
 		code.forEach = c.compileExpression("for_each", s.forEach, whole)
-		c.fold(code.forEach, nil)
+		c.fold(code.forEach, isItems)
 	}
 }
 
@@ -215,12 +225,13 @@ func (c *checker) abstain(s *stepSpec, made *Step, sees scope) {
 		key string
 		text
 	}{{"on", on}, {"to", to}} {
-		if !half.given() {
+		if !half.given() && !s.abstain.value.refused {
 			c.problem(s.abstain.at, "abstain needs both on and to; %s is missing", half.key)
 		}
 	}
 	if on.value != "" {
 		made.code.abstainOn = c.compileExpression("abstain.on", on, sees, expr.AsBool())
+		c.fold(made.code.abstainOn, isBool)
 	}
 	if to.value != "" {
 		made.code.abstainTo = c.compileExpression("abstain.to", to, sees)
@@ -237,7 +248,7 @@ func (c *checker) fold(e *expression, fits func(json.RawMessage) error) {
 	if err == nil {
 		e.constant, err = encode(v)
 	}
-	if err == nil && fits != nil {
+	if err == nil {
 		err = fits(e.constant)
 	}
 	if err != nil {
@@ -285,11 +296,13 @@ func (c *checker) kindOfStep(s *stepSpec) {
 	}
 }
 
-// budget checks that a budget is whole and can be kept.
+// budget checks that a budget is whole and can be kept. A handler may do without.
 func (c *checker) budget(s *stepSpec) {
 	const required = "attempts, per_attempt and total are required"
 	if !s.budget.given() {
-		c.problem(s.at, "a step needs a budget: %s", required)
+		if s.handler.value == "" {
+			c.problem(s.at, "a step needs a budget: %s", required)
+		}
 		return
 	}
 	b := s.budget.value
@@ -297,7 +310,7 @@ func (c *checker) budget(s *stepSpec) {
 		key string
 		at  position
 	}{{"attempts", b.attempts.at}, {"per_attempt", b.perAttempt.at}, {"total", b.total.at}} {
-		if part.at == (position{}) {
+		if part.at == (position{}) && !b.refused {
 			c.problem(s.budget.at, "the budget lacks %s: %s", part.key, required)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // asks for another attempt: the same inputs give the same result.
 type EvalError struct {
 	Step executor.StepID
-	Key  string // of the flow file, such as abstain.on; input or steps when those could not be read
+	Key  string // of the flow file, such as abstain.on; or the input that could not be read, such as steps.extract
 	File string // of the bundle; empty when the error has no place
 	Line int    // from 1; 0: not known
 	// Column counts characters from 1; 0: not known.

@@ -16,7 +16,7 @@ import (
 // Bounds of an expression.
 const (
 	maxExpression  = 64 << 10 // bytes
-	maxIterations  = 10_000_000
+	maxIterations  = 2_000_000
 	maxNodes       = 10_000
 	maxAllocations = 4_000_000 // list elements and object fields that one evaluation makes
 )
@@ -30,9 +30,10 @@ type expression struct {
 	constant json.RawMessage // the result, when it depends on no input
 }
 
-// compileExpression checks and compiles an expression; nil when it has problems, which are then noted.
-func (c *checker) compileExpression(name string, t text, sees scope, options ...expr.Option) *expression {
-	options = append(expressionOptions(sees), options...)
+// compileExpression checks and compiles an expression; nil when it has problems, which are then noted. The types
+// that static options ask for are checked where they are known; what they are at run time is for the caller.
+func (c *checker) compileExpression(name string, t text, sees scope, static ...expr.Option) *expression {
+	options := expressionOptions(sees)
 	config := conf.CreateNew()
 	for _, option := range options {
 		option(config)
@@ -53,6 +54,9 @@ func (c *checker) compileExpression(name string, t text, sees scope, options ...
 		return nil
 	}
 	program, err := expr.Compile(src.code, options...)
+	if err == nil && len(static) > 0 {
+		_, err = expr.Compile(src.code, append(options, static...)...)
+	}
 	if err != nil {
 		c.expressionProblem(name, src, err)
 		return nil

@@ -20,6 +20,7 @@ var (
 	errNoFile    = errors.New("there is no such file")
 	errNotAFile  = errors.New("is no regular file")
 	errLeaves    = errors.New("leaves the flow file's folder")
+	errDots      = errors.New("file names are written without ..")
 	errBackslash = errors.New("file names are written with /")
 	errFileSize  = errors.New("is larger than 1 MiB")
 	errBundle    = errors.New("makes the bundle larger than 8 MiB or 4096 files")
@@ -65,7 +66,7 @@ func localName(name string) (string, error) {
 	}
 	for part := range strings.SplitSeq(name, "/") {
 		if part == ".." {
-			return "", errLeaves
+			return "", errDots
 		}
 	}
 	if name = path.Clean(name); !fs.ValidPath(name) || name == "." {

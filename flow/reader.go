@@ -118,7 +118,8 @@ func (r *reader) resolve(n ast.Node) ast.Node {
 	return n
 }
 
-// sequence returns the entries of a list; a single value is not a list.
+// sequence returns the entries of a list, or nil for what is no list: a single value does not stand for a list of
+// one.
 func (r *reader) sequence(n ast.Node, what string) []ast.Node {
 	n = r.resolve(n)
 	s, ok := n.(*ast.SequenceNode)
@@ -126,7 +127,7 @@ func (r *reader) sequence(n ast.Node, what string) []ast.Node {
 		r.problem(n, "%s must be a list, not %s", what, kindOf(n))
 		return nil
 	}
-	return s.Values
+	return append([]ast.Node{}, s.Values...)
 }
 
 // text reads a scalar, whatever YAML takes it for: `id: 1` is the id "1".

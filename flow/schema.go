@@ -175,6 +175,9 @@ func decodeSchema(data []byte) (any, error) {
 func (c *checker) schemaProblem(file string, loader *schemaLoader, err error) {
 	var broken *jsonschema.SchemaValidationError
 	var load *loadError
+	if failed := (*jsonschema.LoadURLError)(nil); errors.As(err, &failed) {
+		err = failed.Err
+	}
 	switch {
 	case errors.As(err, &load):
 		c.found.add(cmp.Or(load.file, file), load.at, "%s", load.message)
@@ -203,7 +206,7 @@ func (c *checker) metaProblems(file string, data []byte, invalid *jsonschema.Val
 			path = strings.Split(pointer, "\x00")
 		}
 		where := "/" + strings.Join(path, "/")
-		c.found.add(file, jsonPosition(data, path), "not a valid JSON Schema: at %s: %s", where, slices.Min(m))
+		c.found.add(file, jsonPosition(data, path), "not a valid JSON Schema: at %s: %s", where, strings.Join(slices.Sorted(slices.Values(m)), ", or "))
 	}
 }
 

@@ -15,6 +15,7 @@ type flowSpec struct {
 	deadline located[time.Duration]
 	failFast bool
 	steps    []*stepSpec
+	hasSteps bool // the key is there
 }
 
 type stepSpec struct {
@@ -40,11 +41,15 @@ type needSpec struct {
 }
 
 type budgetSpec struct {
+	refused                    bool // it is no mapping
 	attempts                   located[int64]
 	perAttempt, total, backoff located[time.Duration]
 }
 
-type abstainSpec struct{ on, to text }
+type abstainSpec struct {
+	on, to  text
+	refused bool // it is no mapping
+}
 
 // located is a value with its place in the flow file. The zero value is a value that is not there.
 type located[T any] struct {
@@ -134,7 +139,11 @@ func readFlow(file string, data []byte, found *findings) *flowSpec {
 }
 
 func readSteps(r *reader, f *flowSpec, n ast.Node) {
+	f.hasSteps = true
 	entries := r.sequence(n, "steps")
+	if len(entries) == 0 && entries != nil {
+		r.problem(n, "the flow has no steps")
+	}
 	if len(entries) > maxSteps {
 		r.problem(n, "more than %d steps", maxSteps)
 		return
@@ -228,12 +237,12 @@ func readStop(r *reader, p *provider.Params, n ast.Node) {
 
 func readBudget(r *reader, s *stepSpec, n ast.Node) {
 	s.budget.at = place(n)
-	readMapping(r, n, "budget", budgetKeys, &s.budget.value)
+	s.budget.value.refused = !readMapping(r, n, "budget", budgetKeys, &s.budget.value)
 }
 
 func readAbstain(r *reader, s *stepSpec, n ast.Node) {
 	s.abstain.at = place(n)
-	readMapping(r, n, "abstain", abstainKeys, &s.abstain.value)
+	s.abstain.value.refused = !readMapping(r, n, "abstain", abstainKeys, &s.abstain.value)
 }
 
 func readOnItemFailure(r *reader, s *stepSpec, n ast.Node) {

@@ -127,6 +127,9 @@ func templateProblem(source string, err error) (position, string) {
 		}
 		offset = min(end, len(source))
 	}
+	if m[2] == "unexpected EOF" {
+		return at, "bad template: it ends before a {{range}}, {{if}}, {{with}} or {{define}} is closed by {{end}}"
+	}
 	return at, "bad template: " + m[2]
 }
 

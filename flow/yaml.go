@@ -56,7 +56,7 @@ func parseYAML(file string, data []byte, found *findings) *document {
 			continue
 		}
 		if doc.root != nil {
-			found.add(file, positionOf(d.Body.GetToken()), "a second YAML document; a flow file holds one")
+			found.add(file, place(d.Body), "a second YAML document; a flow file holds one")
 			return nil
 		}
 		doc.root = d.Body
