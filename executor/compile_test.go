@@ -1,0 +1,9 @@
+package executor_test
+
+import (
+	"testing"
+
+	"fourfold/internal/compiletest"
+)
+
+func TestWhatMustNotCompileDoesNot(t *testing.T) { compiletest.Check(t, "fourfold/executor") }
