@@ -91,16 +91,16 @@ func (c *Client) newAsk(req provider.Request, emit func(provider.Chunk) bool) *a
 	return &ask{Client: c, req: req, emit: emit, started: time.Now()}
 }
 
-const acceptEvents, acceptJSON = "text/event-stream", "application/json"
+const eventStream = "text/event-stream"
 
 func (a *ask) run(ctx context.Context, stream bool) error {
 	path, body, err := a.dialect.Encode(a.req, stream)
 	if err != nil {
 		return a.unencodable(err)
 	}
-	accept := acceptJSON
+	accept := "application/json"
 	if stream {
-		accept = acceptEvents
+		accept = eventStream + ", application/json" // some answer whole all the same
 	}
 	calling, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -127,7 +127,7 @@ func (a *ask) run(ctx context.Context, stream bool) error {
 
 func declared(h http.Header) shape {
 	media, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
-	if strings.EqualFold(media, acceptEvents) {
+	if strings.EqualFold(media, eventStream) {
 		return shapeEvents
 	}
 	return shapeOther

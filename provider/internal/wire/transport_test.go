@@ -320,3 +320,13 @@ func TestManyCallsAtOnce(t *testing.T) {
 		t.Errorf("%d calls over %d connections", calls, conns)
 	}
 }
+
+func TestSchemaThatIsNoJSONMakesNoCall(t *testing.T) {
+	s := serve(t, func(faultserver.Request) faultserver.Answer { return faultserver.JSON(200, goodBody) })
+	c := client(t, openai.Config{BaseURL: s.URL(), Capabilities: provider.CapabilitiesOf(provider.JSONSchema)})
+	asked := hello
+	asked.Output = &provider.OutputSchema{Name: "o", JSON: []byte(`{`)}
+	if _, err := c.Complete(t.Context(), asked); kindOf(err) != provider.KindInvalidRequest || len(s.Calls()) != 0 {
+		t.Errorf("error = %v after %d calls, want invalid_request and no call", err, len(s.Calls()))
+	}
+}
