@@ -110,8 +110,8 @@ func startRedis(t *testing.T, users string) string {
 	exited := make(chan error, 1)
 	go func() { exited <- cmd.Wait() }()
 	t.Cleanup(func() {
-		cmd.Process.Kill()
-		<-exited
+		_ = cmd.Process.Kill() // an error: it has ended
+		_ = <-exited
 	})
 	client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1})
 	defer client.Close()

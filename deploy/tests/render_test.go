@@ -264,12 +264,3 @@ func (c container) field(name string) string {
 	}
 	return ""
 }
-
-func (c container) has(name string) bool {
-	for _, e := range c.Env {
-		if e.Name == name {
-			return true
-		}
-	}
-	return false
-}

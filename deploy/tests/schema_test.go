@@ -39,7 +39,7 @@ func TestSchemasRefuseMistakes(t *testing.T) {
 	}
 	for _, c := range []struct{ right, wrong string }{
 		{"readOnlyRootFilesystem:", "readOnlyRootFileSystem:"},
-		{"terminationGracePeriodSeconds: 105", "terminationGracePeriodSeconds: soon"},
+		{"terminationGracePeriodSeconds: 130", "terminationGracePeriodSeconds: soon"},
 		{"unhealthyPodEvictionPolicy:", "unhealthyPodsEvictionPolicy:"},
 		{"scalingModifiers:", "scalingModifier:"},
 		{"cooldownPeriod: 300", `cooldownPeriod: "300"`},

@@ -47,11 +47,11 @@ func TestNeedInstallsOnlyWhatIsMissing(t *testing.T) {
 			}
 			program(t, bin, "sudo", "#!/bin/sh\nexec \"$@\"\n")
 			for _, tool := range []string{"bash", "sh", "env", "id", "chmod"} {
-				real, err := exec.LookPath(tool)
+				path, err := exec.LookPath(tool)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := os.Symlink(real, filepath.Join(bin, tool)); err != nil {
+				if err := os.Symlink(path, filepath.Join(bin, tool)); err != nil {
 					t.Fatal(err)
 				}
 			}
