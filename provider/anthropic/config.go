@@ -2,7 +2,7 @@ package anthropic
 
 import (
 	"errors"
-	"maps"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -57,7 +57,9 @@ func New(cfg Config) (*Client, error) {
 		cfg.ModelProvider, _ = provider.ParseModelProvider("anthropic")
 	}
 	headers := map[string]string{"Anthropic-Version": version}
-	maps.Copy(headers, cfg.Headers)
+	for name, value := range cfg.Headers {
+		headers[http.CanonicalHeaderKey(name)] = value
+	}
 	c, err := wire.NewClient(
 		wire.Identity{Name: cfg.Name, Model: cfg.Model, ModelProvider: cfg.ModelProvider, Capabilities: cfg.Capabilities},
 		wire.Config{
