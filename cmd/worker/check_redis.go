@@ -69,22 +69,22 @@ func versionFinding(info map[string]string, place string) finding {
 func policyFinding(info map[string]string) finding {
 	switch policy := info["maxmemory_policy"]; policy {
 	case "noeviction":
-		return finding{"redis memory", good, "maxmemory-policy is noeviction"}
+		return finding{"redis-memory", good, "maxmemory-policy is noeviction"}
 	case "":
-		return finding{"redis memory", warning, "maxmemory-policy could not be read; it must be noeviction"}
+		return finding{"redis-memory", warning, "maxmemory-policy could not be read; it must be noeviction"}
 	default:
-		return finding{"redis memory", bad, fmt.Sprintf("maxmemory-policy is %s; under memory pressure Redis would throw runs away: set noeviction", policy)}
+		return finding{"redis-memory", bad, fmt.Sprintf("maxmemory-policy is %s; under memory pressure Redis would throw runs away: set noeviction", policy)}
 	}
 }
 
 func persistenceFinding(info map[string]string) finding {
 	switch {
 	case info["aof_enabled"] == "1":
-		return finding{"redis persistence", good, "the append-only file is on"}
+		return finding{"redis-persistence", good, "the append-only file is on"}
 	case info["aof_enabled"] == "":
-		return finding{"redis persistence", warning, "persistence could not be read; the append-only file should be on"}
+		return finding{"redis-persistence", warning, "persistence could not be read; the append-only file should be on"}
 	}
-	return finding{"redis persistence", warning, "the append-only file is off; a restart of Redis loses runs: set appendonly yes"}
+	return finding{"redis-persistence", warning, "the append-only file is off; a restart of Redis loses runs: set appendonly yes"}
 }
 
 // infoFields reads the lines of INFO.
