@@ -33,14 +33,14 @@ func clone(rdb redis.UniversalClient, t tuning) (redis.UniversalClient, error) {
 	switch original := rdb.(type) {
 	case *redis.Client:
 		o := *original.Options()
-		o.DialTimeout = dialTimeout
+		o.DialTimeout, o.DialerRetries = dialTimeout, 1 // a command that may be tried again dials again
 		t.apply(&o.ReadTimeout, &o.MaxRetries, &o.MinRetryBackoff, &o.MaxRetryBackoff, &o.PoolSize)
 		o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = 0, 0, 0
 		o.PushNotificationProcessor, o.MaintNotificationsConfig = nil, noHandover()
 		return redis.NewClient(&o), nil
 	case *redis.ClusterClient:
 		o := *original.Options()
-		o.DialTimeout = dialTimeout
+		o.DialTimeout, o.DialerRetries = dialTimeout, 1
 		// A cluster client tries again by itself, at another node if need be; tries of the nodes' clients would multiply.
 		override(&o.MaxRedirects, max(0, t.maxRetries))
 		t.maxRetries = -1

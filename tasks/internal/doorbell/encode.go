@@ -43,7 +43,8 @@ type encoder struct {
 
 func newEncoder() *encoder {
 	offline := redis.NewClient(&redis.Options{
-		Dialer: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no network here") },
+		MaintNotificationsConfig: noHandover(), // which would leave a goroutine behind
+		Dialer:                   func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no network here") },
 	})
 	offline.AddHook(captureHook{})
 	return &encoder{client: asynq.NewClientFromRedisClient(offline), known: map[string]*redis.Script{}}

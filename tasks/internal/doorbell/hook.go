@@ -12,8 +12,9 @@ import (
 // waits for work instead of polling, and all other scripts through a client that many servers share; and it lets no
 // command fail only because its context was canceled (D1).
 type serverHook struct {
-	taker   *taker
-	scripts redis.UniversalClient // coalescing
+	recognise func(redis.Cmder) (ask, bool)
+	taker     *taker
+	scripts   redis.UniversalClient // coalescing
 }
 
 func (h *serverHook) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -29,8 +30,8 @@ func (h *serverHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		if !ok {
 			return next(ctx, cmd)
 		}
-		if ask, ok := parseAsk(cmd); ok {
-			return h.taker.take(ctx, reply, ask)
+		if a, ok := h.recognise(cmd); ok {
+			return h.taker.take(ctx, reply, a)
 		}
 		if cmd.Name() == "evalsha" {
 			return h.scripts.Process(ctx, cmd)

@@ -104,14 +104,19 @@ func realError(err error) error {
 // a queue with one damaged entry (D9), and for a queue that was never used.
 type Sizes struct {
 	Pending, Active, Scheduled, Retry, Archived, Completed int64
-	// Unleased is how many active rings nobody holds (D10): asynq will never deliver them again. Seen for an instant it may
-	// be a worker between two commands; standing, it is a defect that the sweeper mends by ringing anew.
-	Unleased int64
+	// Stranded is how many active rings asynq will never deliver again by itself (D9, D10): nobody holds them, or their
+	// lease ended so long ago that it has failed to take them back. The sweeper rings anew for what they stood for; the
+	// entries stay, and an operator removes them (docs/asynq.md).
+	Stranded int64
 	// OldestPending is how long the oldest pending ring has waited; zero: none waits, or those at the head were given back
 	// by stopping workers, of which asynq does not say since when they wait (D12). Do not scale by it alone.
 	OldestPending time.Duration
 	Paused        bool
 }
+
+// lostAfter is how long after a lease's end asynq has surely tried to take the ring back: 30 seconds of grace, a minute
+// between two looks, and some.
+const lostAfter = 3 * time.Minute
 
 // lookedAtForAge is how many rings at the head of a queue are asked for their age: those given back by stopping workers
 // have none.
@@ -120,6 +125,7 @@ const lookedAtForAge = 16
 // ReadSizes reads one queue in two round trips; an unknown queue is empty.
 func ReadSizes(ctx context.Context, rdb redis.UniversalClient, queue string) (Sizes, error) {
 	var counts [7]*redis.IntCmd
+	var ended *redis.IntCmd
 	var paused *redis.IntCmd
 	var head *redis.StringSliceCmd
 	if _, err := rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -129,6 +135,7 @@ func ReadSizes(ctx context.Context, rdb redis.UniversalClient, queue string) (Si
 		for i, set := range []string{"scheduled", "retry", "archived", "completed", "lease"} {
 			counts[2+i] = p.ZCard(ctx, queueKey(queue, set))
 		}
+		ended = p.ZCount(ctx, queueKey(queue, "lease"), "-inf", strconv.FormatInt(time.Now().Add(-lostAfter).Unix(), 10))
 		paused = p.Exists(ctx, queueKey(queue, "paused"))
 		head = p.LRange(ctx, queueKey(queue, "pending"), -lookedAtForAge, -1)
 		return nil
@@ -141,7 +148,7 @@ func ReadSizes(ctx context.Context, rdb redis.UniversalClient, queue string) (Si
 	}
 	return Sizes{
 		Pending: counts[0].Val(), Active: counts[1].Val(), Scheduled: counts[2].Val(), Retry: counts[3].Val(),
-		Archived: counts[4].Val(), Completed: counts[5].Val(), Unleased: max(0, counts[1].Val()-counts[6].Val()),
+		Archived: counts[4].Val(), Completed: counts[5].Val(), Stranded: max(0, counts[1].Val()-counts[6].Val()) + ended.Val(),
 		OldestPending: oldest, Paused: paused.Val() > 0,
 	}, nil
 }

@@ -1,12 +1,17 @@
 package doorbell
 
 import (
+	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
+
+	"fourfold/internal/redistest"
 )
 
 func TestRingArrivesWhole(t *testing.T) {
@@ -47,6 +52,164 @@ func TestManyRingsArriveOnceEach(t *testing.T) {
 			if seen[ring.ID] != 1 {
 				t.Errorf("%s arrived %d times", ring.ID, seen[ring.ID])
 			}
+		}
+	})
+}
+
+// D2: go-redis sends an enqueue again when its answer was lost, and the second try finds the ID taken.
+func TestRingThatIsThereCountsAsDelivered(t *testing.T) {
+	onEach(t, func(t *testing.T, rdb redis.UniversalClient) {
+		r := NewRinger(rdb, RingerOptions{})
+		ring := Ring{Queue: "q", ID: "r:1:a:0"}
+		for range 3 {
+			must(t, r.Ring(t.Context(), ring))
+		}
+		must(t, r.Ring(t.Context(), ring, ring, Ring{Queue: "q", ID: "r:1:b:0"}))
+		if got := sizes(t, rdb, "q").Pending; got != 2 {
+			t.Errorf("pending: got %d, want 2", got)
+		}
+	})
+}
+
+// A finished ID may be rung again: nothing is retained.
+func TestFinishedIDIsFreeAtOnce(t *testing.T) {
+	onEach(t, func(t *testing.T, rdb redis.UniversalClient) {
+		handler, arrived := collect(handle)
+		serve(t, ServerConfig{Redis: rdb, Queues: map[string]int{"q": 1}, Handler: handler})
+		r := NewRinger(rdb, RingerOptions{})
+		for range 3 {
+			must(t, r.Ring(t.Context(), Ring{Queue: "q", ID: "same"}))
+			<-arrived
+			eventually(t, func() bool { return presence(t, rdb, "q", "same").State == Absent })
+		}
+	})
+}
+
+// D5, D7, D13: what asynq is asked for.
+func TestRingAsksForRetriesAndTimeoutAndNothingElse(t *testing.T) {
+	for _, c := range []struct {
+		timeout, want time.Duration
+	}{{0, 24 * time.Hour}, {time.Hour, time.Hour}} {
+		rdb := backends[1].open(t)
+		must(t, NewRinger(rdb, RingerOptions{Timeout: c.timeout}).Ring(t.Context(), Ring{Queue: "q", ID: "x"}))
+		info, err := asynq.NewInspectorFromRedisClient(rdb).GetTaskInfo("q", "x")
+		must(t, err)
+		got := []any{info.MaxRetry, info.Timeout, info.Deadline.IsZero(), info.Retention, info.Group}
+		if diff := cmp.Diff([]any{maxRetry, c.want, true, time.Duration(0), ""}, got); diff != "" {
+			t.Error("max retry, timeout, no deadline, retention, group:", diff)
+		}
+		keys, err := rdb.Keys(t.Context(), "asynq:{q}:unique:*").Result()
+		must(t, err)
+		if len(keys) != 0 {
+			t.Errorf("uniqueness locks: %v", keys)
+		}
+	}
+}
+
+func TestInvalidRingsAreNamedAndTheOthersDelivered(t *testing.T) {
+	rdb := backends[0].open(t)
+	err := NewRinger(rdb, RingerOptions{}).Ring(t.Context(),
+		Ring{Queue: "", ID: "a"}, Ring{Queue: "q", ID: "b"}, Ring{Queue: "q", ID: ""}, Ring{Queue: "q{1}", ID: "d"})
+	var failed *RingError
+	if !errors.As(err, &failed) || !errors.Is(err, ErrInvalidRing) {
+		t.Fatalf("got %v, want a RingError of ErrInvalidRing", err)
+	}
+	if diff := cmp.Diff([]int{0, 2, 3}, failed.Failed); diff != "" {
+		t.Error(diff)
+	}
+	if got, want := err.Error(), "doorbell: 3 of 4 rings failed: invalid ring"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if presence(t, rdb, "q", "b").State != Pending {
+		t.Error("the valid ring was not delivered")
+	}
+}
+
+// A full Redis refuses some; the error says which, in fixed words, and does not quote what was rung.
+func TestRefusedRingsAreNamedWithoutTheirContent(t *testing.T) {
+	rs := redistest.Start(t)
+	rdb := rs.Client(t)
+	r := NewRinger(rdb, RingerOptions{})
+	must(t, r.Ring(t.Context(), Ring{Queue: "q", ID: "first"}))
+	must(t, rdb.ConfigSet(t.Context(), "maxmemory", "1").Err())
+	err := r.Ring(t.Context(), Ring{Queue: "q", ID: "first"}, Ring{Queue: "q", ID: "second", Payload: []byte("canary")})
+	var failed *RingError
+	if !errors.As(err, &failed) {
+		t.Fatalf("got %v, want a RingError", err)
+	}
+	if got, want := err.Error(), "doorbell: 1 of 2 rings failed: redis answered OOM"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if diff := cmp.Diff([]int{1}, failed.Failed); diff != "" { // the first is there already, and needs no memory
+		t.Error(diff)
+	}
+	rs.Kill()
+	if got, want := fmt.Sprint(r.Ring(t.Context(), Ring{Queue: "q", ID: "third"})), "doorbell: 1 of 1 rings failed: redis is out of reach"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A server that was restarted knows no scripts; the ring is delivered all the same.
+func TestRingIsDeliveredToAServerThatForgotTheScript(t *testing.T) {
+	onEach(t, func(t *testing.T, rdb redis.UniversalClient) {
+		r := NewRinger(rdb, RingerOptions{})
+		must(t, r.Ring(t.Context(), Ring{Queue: "q", ID: "0"}))
+		forget := func() { must(t, rdb.ScriptFlush(t.Context()).Err()) }
+		forget()
+		must(t, r.Ring(t.Context(), Ring{Queue: "q", ID: "1"}))
+		forget()
+		must(t, r.Ring(t.Context(), Ring{Queue: "q", ID: "2"}, Ring{Queue: "q", ID: "3"}))
+		if got := sizes(t, rdb, "q").Pending; got != 4 {
+			t.Errorf("pending: got %d, want 4", got)
+		}
+	})
+}
+
+// D14: asynq's own client announces a queue once in its life.
+func TestFlushedQueueNameIsAnnouncedAgain(t *testing.T) {
+	rdb := backends[0].open(t)
+	r := NewRinger(rdb, RingerOptions{})
+	must(t, r.Ring(t.Context(), Ring{Queue: "q", ID: "0"}))
+	must(t, rdb.FlushAll(t.Context()).Err())
+	r.announced["q"] = time.Now().Add(-announceEvery) // as long ago as that
+	must(t, r.Ring(t.Context(), Ring{Queue: "q", ID: "1"}))
+	names, err := QueueNames(t.Context(), rdb)
+	must(t, err)
+	if diff := cmp.Diff([]string{"q"}, names); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPokeIsToldTheQueueOfEachDeliveredRing(t *testing.T) {
+	rdb := backends[0].open(t)
+	var told []string
+	r := NewRinger(rdb, RingerOptions{Poke: func(queue string) { told = append(told, queue) }})
+	_ = r.Ring(t.Context(), Ring{Queue: "a", ID: "1"}, Ring{Queue: "b"}, Ring{Queue: "c", ID: "1"})
+	if diff := cmp.Diff([]string{"a", "c"}, told); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestManyGoroutinesRing(t *testing.T) {
+	onEach(t, func(t *testing.T, rdb redis.UniversalClient) {
+		r := NewRinger(rdb, RingerOptions{})
+		var wg sync.WaitGroup
+		for g := range 20 {
+			wg.Go(func() {
+				for i := range 20 {
+					if err := r.Ring(t.Context(), Ring{Queue: fmt.Sprint("q", i%3), ID: fmt.Sprint(g, ":", i)}); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		var n int64
+		for i := range 3 {
+			n += sizes(t, rdb, fmt.Sprint("q", i)).Pending
+		}
+		if n != 400 {
+			t.Errorf("pending: got %d, want 400", n)
 		}
 	})
 }

@@ -24,6 +24,9 @@ type ServerConfig struct {
 	Drain       time.Duration // how long Shutdown waits for handlers; zero: 25s
 	OnRejected  func(Delivery, Reason)
 	Logger      Logger // nil: silent
+
+	recognise func(redis.Cmder) (ask, bool) // nil: parseAsk
+	patience  patience                      // zero: defaultPatience
 }
 
 const (
@@ -54,7 +57,9 @@ type Server struct {
 	servers  []*asynq.Server
 	clients  []redis.UniversalClient // closed at the end
 
-	drain sync.Once
+	drain  sync.Once
+	down   sync.Once
+	result Result
 }
 
 // NewServer checks the configuration and touches nothing yet.
@@ -98,8 +103,8 @@ func (s *Server) assemble() error {
 			return err
 		}
 		slots := share(s.config.Concurrency, s.config.Servers, i)
-		k := newTaker(taking, s.yard, i, len(queues), slots, s.config.Logger)
-		own.AddHook(&serverHook{taker: k, scripts: scripts})
+		k := newTaker(taking, s.yard, s.config.patience.of(i), len(queues), slots, s.config.Logger)
+		own.AddHook(&serverHook{recognise: s.config.recognise, taker: k, scripts: scripts})
 		s.takers = append(s.takers, k)
 		s.servers = append(s.servers, asynq.NewServerFromRedisClient(own, s.asynqConfig(i, slots)))
 	}
@@ -141,6 +146,12 @@ func (c *ServerConfig) fill() {
 	}
 	if c.Logger == nil {
 		c.Logger = silent{}
+	}
+	if c.recognise == nil {
+		c.recognise = parseAsk
+	}
+	if c.patience == (patience{}) {
+		c.patience = defaultPatience
 	}
 }
 
@@ -223,10 +234,22 @@ type Result struct {
 
 // Shutdown drains, waits up to ServerConfig.Drain for the handlers, then ends their contexts with ErrStopping, gives what
 // is left back to the heads of the queues, and closes the connections. All of it takes up to Drain and two seconds. When
-// ctx ends before, the handlers' contexts end at once, and what is left comes again after a delay. Shutdown is called
-// once, after Start; the server cannot be started again.
+// ctx ends before, the handlers' contexts end at once, and what is left comes again after a delay. A second call waits for
+// the first, and returns the same. The server cannot be started again.
 func (s *Server) Shutdown(ctx context.Context) Result {
-	s.Drain()
+	s.down.Do(func() {
+		s.Drain()
+		s.end(ctx)
+		s.result = s.handling.result()
+		s.keeper.close()
+		s.yard.close()
+		s.closeClients()
+	})
+	return s.result
+}
+
+// end waits for the handlers and for asynq.
+func (s *Server) end(ctx context.Context) {
 	late := time.AfterFunc(s.config.Drain, func() { s.handling.abort(true) })
 	defer late.Stop()
 	down := make(chan struct{})
@@ -241,11 +264,6 @@ func (s *Server) Shutdown(ctx context.Context) Result {
 		s.handling.abort(false)
 		sleep(down, giveBack)
 	}
-	result := s.handling.result()
-	s.keeper.close()
-	s.yard.close()
-	s.closeClients()
-	return result
 }
 
 func (s *Server) each(do func(*asynq.Server)) {

@@ -11,13 +11,27 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
+// patience is how long a waiting server relies on wake-ups before it looks by itself.
+type patience struct {
+	listening time.Duration // while wake-ups work
+	deaf      time.Duration // while they do not
+}
+
+// The first server of a process looks more often; it wakes the others when there is much. asynq reckons a task's lease from
+// before the wait, so a wait must stay far below its 30 seconds.
+var (
+	defaultPatience = patience{listening: 2 * time.Second, deaf: pollInterval}
+	othersPatience  = patience{listening: 5 * time.Second, deaf: time.Second}
+)
+
+func (p patience) of(server int) patience {
+	if server > 0 {
+		return patience{max(p.listening, othersPatience.listening), max(p.deaf, othersPatience.deaf)}
+	}
+	return p
+}
+
 const (
-	// watchFor and otherwiseFor are how long a waiting server relies on wake-ups before it looks by itself: the first of a
-	// process and the others. asynq reckons a task's lease from before the wait, so the wait must stay far below 30 s.
-	watchFor     = 2 * time.Second
-	otherwiseFor = 5 * time.Second
-	// withoutBell replaces both where wake-ups do not work; the other servers wait the longer time even then, and are woken by the first.
-	withoutBell = pollInterval
 	// mostAtOnce is how many tasks are taken in one round trip.
 	mostAtOnce = 16
 	// takeTimeout is how long an answer is waited for: a server that stalls may still hand out a task, which would then be
@@ -35,7 +49,7 @@ var errNotTaken = errors.New("fourfold: no task taken")
 type taker struct {
 	rdb      redis.UniversalClient // sends nothing twice: an answer that is lost costs one task a lease's time, not several
 	yard     *yard
-	first    bool
+	patience patience
 	queues   int
 	slots    int
 	inFlight atomic.Int64 // handed to asynq and not finished
@@ -50,9 +64,9 @@ type taker struct {
 	failed   int
 }
 
-func newTaker(rdb redis.UniversalClient, y *yard, i, queues, slots int, log Logger) *taker {
+func newTaker(rdb redis.UniversalClient, y *yard, p patience, queues, slots int, log Logger) *taker {
 	return &taker{
-		rdb: rdb, yard: y, first: i == 0, queues: queues, slots: slots, log: log,
+		rdb: rdb, yard: y, patience: p, queues: queues, slots: slots, log: log,
 		asks: map[string]ask{}, empty: map[string]bool{}, appetite: 1,
 	}
 }
@@ -105,10 +119,14 @@ func (k *taker) wait(ctx context.Context, queue string, reply any, err error) (a
 		return nil, err
 	}
 	clear(k.empty)
-	patience := time.NewTimer(k.patience())
-	defer patience.Stop()
+	over := k.patience.listening
+	if k.yard.deaf() {
+		over = k.patience.deaf
+	}
+	timer := time.NewTimer(over)
+	defer timer.Stop()
 	for {
-		w, ok := k.yard.sleep(patience.C)
+		w, ok := k.yard.sleep(timer.C)
 		if !ok || k.yard.closed() {
 			return nil, errParked
 		}
@@ -117,17 +135,6 @@ func (k *taker) wait(ctx context.Context, queue string, reply any, err error) (a
 		if !errors.Is(err, redis.Nil) {
 			return reply, err
 		}
-	}
-}
-
-func (k *taker) patience() time.Duration {
-	switch {
-	case !k.first:
-		return otherwiseFor
-	case k.yard.deaf():
-		return withoutBell
-	default:
-		return watchFor
 	}
 }
 
