@@ -31,7 +31,7 @@ func Load(fsys fs.FS, name string) (*Bundle, error) {
 	}
 	data, err := readFile(fsys, path.Join(dir, base))
 	if err == nil && len(data) > maxFlowFile {
-		err = errFileSize
+		err = errFlowFileSize
 	}
 	if err != nil {
 		found.add(base, position{}, "%v", err)

@@ -257,10 +257,7 @@ func (c *checker) fold(e *expression, fits func(json.RawMessage) error) {
 }
 
 func (c *checker) scope(s *stepSpec) scope {
-	sees := scope{step: s.id.value, needs: map[string]string{}, allSteps: map[string]bool{}, item: s.forEach.given()}
-	for id := range c.byID {
-		sees.allSteps[id] = true
-	}
+	sees := scope{step: s.id.value, needs: map[string]string{}, allSteps: c.byID, item: s.forEach.given()}
 	for _, need := range s.needs {
 		id := need.step.value
 		sees.needs[id], sees.needs[alias(id)] = id, id

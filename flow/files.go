@@ -17,15 +17,16 @@ const (
 )
 
 var (
-	errNoFile    = errors.New("there is no such file")
-	errNotAFile  = errors.New("is no regular file")
-	errLeaves    = errors.New("leaves the flow file's folder")
-	errDots      = errors.New("file names are written without ..")
-	errBackslash = errors.New("file names are written with /")
-	errFileSize  = errors.New("is larger than 1 MiB")
-	errBundle    = errors.New("makes the bundle larger than 8 MiB or 4096 files")
-	errReading   = errors.New("cannot be read")
-	errLinks     = errors.New("is a chain of too many links")
+	errNoFile       = errors.New("there is no such file")
+	errNotAFile     = errors.New("is no regular file")
+	errLeaves       = errors.New("leaves the flow file's folder")
+	errDots         = errors.New("file names are written without ..")
+	errBackslash    = errors.New("file names are written with /")
+	errFileSize     = errors.New("is larger than 1 MiB")
+	errFlowFileSize = errors.New("is larger than 512 KiB")
+	errBundle       = errors.New("makes the bundle larger than 8 MiB or 4096 files")
+	errReading      = errors.New("cannot be read")
+	errLinks        = errors.New("is a chain of too many links")
 )
 
 // files gives out the files of a bundle and keeps what it gave.
@@ -135,8 +136,10 @@ func followLinks(fsys fs.FS, dir, name string) (string, error) {
 		if err != nil {
 			return "", errReading
 		}
-		target = path.Join(at, target)
-		if path.IsAbs(target) || target == ".." || strings.HasPrefix(target, "../") {
+		if path.IsAbs(target) {
+			return "", errLeaves
+		}
+		if target = path.Join(at, target); target == ".." || strings.HasPrefix(target, "../") {
 			return "", errLeaves
 		}
 		if links++; links > 40 {

@@ -11,7 +11,7 @@ import (
 type scope struct {
 	step     string
 	needs    map[string]string // step id by the names that reach it: the id itself, and with _ for -
-	allSteps map[string]bool   // ids of the whole flow
+	allSteps map[string]int    // ids of the whole flow
 	item     bool              // item and index
 }
 

@@ -20,6 +20,8 @@ const (
 	maxSiblings = 256 // keys of one mapping
 )
 
+const secondDocument = "a second YAML document; a flow file holds one"
+
 // document is a parsed flow file.
 type document struct {
 	root    ast.Node
@@ -56,7 +58,7 @@ func parseYAML(file string, data []byte, found *findings) *document {
 			continue
 		}
 		if doc.root != nil {
-			found.add(file, place(d.Body), "a second YAML document; a flow file holds one")
+			found.add(file, place(d.Body), secondDocument)
 			return nil
 		}
 		doc.root = d.Body
@@ -99,6 +101,7 @@ func plainText(file string, data []byte, found *findings) (string, bool) {
 // tooComplex finds a file that is nested too deeply, has too many keys in one mapping, or several documents.
 func tooComplex(tokens token.Tokens) (position, string) {
 	open, run := 0, 0         // brackets; indicators in a row
+	headers := 0              // of documents
 	siblings := map[int]int{} // block keys by column
 	for i, t := range tokens {
 		if t.Position == nil {
@@ -109,6 +112,10 @@ func tooComplex(tokens token.Tokens) (position, string) {
 			open++
 		case token.MappingEndType, token.SequenceEndType:
 			open--
+		case token.DocumentHeaderType:
+			if headers++; headers > 2 {
+				return positionOf(t), secondDocument
+			}
 		case token.SequenceEntryType, token.MappingKeyType:
 			run++
 			for column := range siblings {
