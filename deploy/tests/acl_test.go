@@ -107,11 +107,15 @@ func startRedis(t *testing.T, users string) string {
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("redis-server (make deps installs it): %v", err)
 	}
-	exited := make(chan error, 1)
-	go func() { exited <- cmd.Wait() }()
+	var ended error
+	exited := make(chan struct{})
+	go func() {
+		ended = cmd.Wait()
+		close(exited)
+	}()
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill() // an error: it has ended
-		_ = <-exited
+		<-exited
 	})
 	client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1})
 	defer client.Close()
@@ -119,9 +123,8 @@ func startRedis(t *testing.T, users string) string {
 	defer cancel()
 	for client.Ping(ctx).Err() != nil {
 		select {
-		case err := <-exited:
-			exited <- err
-			t.Fatalf("redis-server ended: %v\n%s", err, log.String())
+		case <-exited:
+			t.Fatalf("redis-server ended: %v\n%s", ended, log.String())
 		case <-ctx.Done():
 			t.Fatal("redis-server does not answer")
 		case <-time.After(10 * time.Millisecond):
