@@ -22,8 +22,13 @@ func fitting(schema []byte, seed uint64) (string, error) {
 	if decoder.Decode(&root) != nil {
 		return "", errors.New("simulated: the schema is no JSON")
 	}
-	m := maker{root: root, rand: rand.New(rand.NewPCG(seed, seed))}
-	return toJSON(m.value(root, "value", 0))
+	left := mostValues
+	m := maker{root: root, rand: rand.New(rand.NewPCG(seed, seed)), left: &left}
+	value := m.value(root, "value", 0)
+	if left < 0 {
+		return "", errors.New("simulated: the schema asks for too much")
+	}
+	return toJSON(value)
 }
 
 // object is a schema, or a part of one.
@@ -32,18 +37,24 @@ type object = map[string]any
 type maker struct {
 	root any
 	rand *rand.Rand
+	left *int // how many more values may be made
 }
 
-// deep is where values that may be left out are left out, so that a schema that refers to itself ends.
 const (
-	deep    = 5
-	deepest = 64
+	// deep is where values that may be left out are left out, so that a schema that refers to itself ends.
+	deep = 5
+	// deepest is where a schema that leaves nothing out is given up, and mostValues and longest how much is made of one.
+	deepest    = 64
+	mostValues = 10_000
+	longest    = 1 << 16
+	// exact is the range of integers that every reader of JSON keeps.
+	exact = 1 << 53
 )
 
 // value makes a value for a schema; name is the property that it is for.
 func (m maker) value(schema any, name string, depth int) any {
 	s, ok := schema.(object)
-	if !ok || depth > deepest {
+	if *m.left--; !ok || *m.left < 0 || depth > deepest {
 		return "simulated " + name
 	}
 	s = m.flat(s, depth)
@@ -226,7 +237,7 @@ func (m maker) array(s object, name string, depth int) any {
 		rest = wanted
 		n = max(n, 1)
 	}
-	for tries := 0; len(made) < n && tries < 10*n+100; tries++ {
+	for tries := 0; len(made) < n && tries < 10*n+100 && *m.left >= 0; tries++ {
 		schema := rest
 		if len(made) < len(first) {
 			schema = first[len(made)]
@@ -276,10 +287,11 @@ func bounds(s object, step float64) (low, high float64) {
 
 func (m maker) integer(s object) any {
 	low, high := bounds(s, 1)
-	low, high = math.Ceil(low), math.Floor(high)
+	low, high = max(math.Ceil(low), -exact), min(math.Floor(high), exact)
 	if step, ok := number(s, "multipleOf"); ok && step > 0 {
-		return int64(math.Ceil(low/step) * step)
+		return int64(min(max(math.Ceil(low/step)*step, -exact), exact))
 	}
+	low = min(low, exact)
 	return int64(low) + m.rand.Int64N(int64(max(high-low, 0))+1)
 }
 
@@ -303,7 +315,7 @@ func number(s object, key string) (float64, bool) {
 
 func count(s object, key string) (int, bool) {
 	f, ok := number(s, key)
-	return int(f), ok
+	return int(min(max(f, 0), longest)), ok
 }
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -104,7 +104,7 @@ func (a *Action) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Parse reads a script in YAML and checks it. Unknown keys are errors. The error names line and column, and shows the line.
+// Parse reads a script in YAML and checks it. Unknown keys are errors. The error shows the line where it can.
 func Parse(data []byte) (Script, error) {
 	var s Script
 	if err := yaml.UnmarshalWithOptions(data, &s, yaml.Strict()); err != nil {

@@ -68,7 +68,9 @@ func expand(made *strings.Builder, re *syntax.Regexp) {
 	}
 	for range least {
 		for _, sub := range re.Sub {
-			expand(made, sub)
+			if made.Len() < longest {
+				expand(made, sub)
+			}
 		}
 	}
 }
