@@ -47,6 +47,7 @@ type Answer struct {
 	Mode    Mode
 
 	Pause    time.Duration // Delay: before the headers. Other modes: before each chunk
+	First    time.Duration // between the headers and the first chunk
 	Interval time.Duration // Drip, PingForever, LateEnd
 	Size     int           // SplitBytes, Drip: bytes; 0: 1
 	Ping     string        // PingForever: empty: a comment

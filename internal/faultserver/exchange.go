@@ -107,6 +107,9 @@ func (e *exchange) stream() (alive bool) {
 		e.waitForever()
 		return false
 	}
+	if !e.wait(e.answer.First) {
+		return false
+	}
 	for _, c := range e.answer.Chunks {
 		if !e.wait(e.answer.Pause) || !e.write(frame(c)) {
 			return false

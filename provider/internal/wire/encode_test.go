@@ -116,9 +116,7 @@ func TestRequestsOnTheWire(t *testing.T) {
 			s := serve(t, func(faultserver.Request) faultserver.Answer { return faultserver.JSON(500, "{}") })
 			client := c.make(t, s.URL(), c.can)
 			if c.stream {
-				for range client.Stream(t.Context(), c.req) {
-					continue
-				}
+				drain(client.Stream(t.Context(), c.req))
 			} else {
 				_, _ = client.Complete(t.Context(), c.req)
 			}

@@ -3,6 +3,7 @@ package wire
 import (
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -99,7 +100,7 @@ func TestLongEventInSmallPiecesIsReadInFewReads(t *testing.T) {
 			break
 		}
 		if have += n; have == len(buf) { // as the parser's scanner grows its buffer
-			buf = append(buf, make([]byte, len(buf))...)
+			buf = slices.Concat(buf, make([]byte, len(buf)))
 		}
 	}
 	if reads > 16 {

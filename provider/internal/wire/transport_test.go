@@ -5,6 +5,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -49,6 +50,15 @@ func client(t *testing.T, cfg openai.Config) *openai.Client {
 	return c
 }
 
+// drain reads a stream to its end.
+func drain(chunks iter.Seq2[provider.Chunk, error]) {
+	for _, err := range chunks {
+		if err != nil {
+			return
+		}
+	}
+}
+
 var hello = provider.Request{Prompt: content.New("hello")}
 
 // net/http sends a request again by itself when a pooled connection breaks and the request counts as repeatable. A call that a
@@ -91,9 +101,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 			c := client(t, openai.Config{BaseURL: s.URL()})
 			for range 20 {
 				if strings.HasPrefix(name, "stream") {
-					for range c.Stream(t.Context(), hello) {
-						continue
-					}
+					drain(c.Stream(t.Context(), hello))
 				} else {
 					_, _ = c.Complete(t.Context(), hello)
 				}
@@ -199,7 +207,9 @@ func reasonOf(err error) provider.Reason {
 }
 
 func TestHeaderTimeoutIsATimeout(t *testing.T) {
-	s := serve(t, func(faultserver.Request) faultserver.Answer { return faultserver.Answer{Mode: faultserver.HangBeforeHeaders} })
+	s := serve(t, func(faultserver.Request) faultserver.Answer {
+		return faultserver.Answer{Mode: faultserver.HangBeforeHeaders}
+	})
 	_, err := client(t, openai.Config{BaseURL: s.URL(), HeaderTimeout: 50 * time.Millisecond}).Complete(t.Context(), hello)
 	if kindOf(err) != provider.KindNetwork || reasonOf(err) != provider.ReasonTimeout {
 		t.Errorf("error = %v, want network/timeout", err)
