@@ -117,7 +117,7 @@ func (l *lockedBuffer) String() string {
 func (w *world) start(config string, args ...string) *worker {
 	w.t.Helper()
 	p := &worker{t: w.t, log: &lockedBuffer{}, ended: make(chan struct{})}
-	p.cmd = exec.Command(filepath.Join(programs, "worker"), append([]string{"run", "--config", config}, args...)...) //nolint:noctx // ended by signals
+	p.cmd = exec.Command(filepath.Join(programs, "worker"), append(runWith(config), args...)...) //nolint:noctx // ended by signals
 	p.cmd.Stderr, p.cmd.Stdout = p.log, p.log
 	p.cmd.Env = cleanEnvironment()
 	if err := p.cmd.Start(); err != nil {
@@ -293,4 +293,11 @@ func read(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return string(data)
+}
+
+func runWith(config string) []string {
+	if config == "" {
+		return []string{"run"}
+	}
+	return []string{"run", "--config", config}
 }
