@@ -176,6 +176,10 @@ func (c *checker) step(s *stepSpec) *Step {
 	}
 	if made.Handler != "" && !s.budget.given() {
 		made.Budget = handlerBudget
+		if deadline := c.flow.deadline.value; deadline > 0 {
+			made.Budget.Total = min(made.Budget.Total, deadline)
+			made.Budget.PerAttempt = min(made.Budget.PerAttempt, deadline)
+		}
 	}
 	if s.forEach.given() {
 		made.ForEach = &ForEach{MaxInFlight: int(s.maxInFlight.value), DegradeFailed: s.onItemFailure.value}
@@ -297,8 +301,8 @@ func (c *checker) kindOfStep(s *stepSpec) {
 func (c *checker) budget(s *stepSpec) {
 	const required = "attempts, per_attempt and total are required"
 	if !s.budget.given() {
-		if s.handler.value == "" {
-			c.problem(s.at, "a step needs a budget: %s", required)
+		if s.prompt.given() {
+			c.problem(s.at, "a prompt needs a budget: %s", required)
 		}
 		return
 	}
