@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"unicode/utf8"
 
 	"fourfold/executor"
 )
@@ -80,6 +81,10 @@ type Text struct{ S string }
 func (t *Text) UnmarshalJSON(data []byte) error {
 	switch data[0] {
 	case '"':
+		if inner := data[1 : len(data)-1]; bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
+			t.S = string(inner) // most pieces of a stream; a decoder of its own would cost more than all the rest
+			return nil
+		}
 		return json.Unmarshal(data, &t.S)
 	case '[':
 		var parts []struct {
