@@ -44,7 +44,7 @@ func (s *Sink) newCallMeter(k callKey) *callMeter {
 
 // CallFinished counts the call, and logs it if it failed.
 func (s *Sink) CallFinished(_ context.Context, c provider.Call) {
-	if s == nil {
+	if s.ended() {
 		return
 	}
 	key := callKey{c.Provider, c.ModelProvider, c.Model, c.Kind, statusClass(c.Status)}
@@ -91,7 +91,7 @@ func (s *Sink) logCall(c *provider.Call) {
 
 // FellBack counts the change to the next provider.
 func (s *Sink) FellBack(_ context.Context, from, to provider.Name, kind provider.Kind) {
-	if s == nil {
+	if s.ended() {
 		return
 	}
 	s.statsd.count("provider.fallbacks", 1, []string{

@@ -1,6 +1,10 @@
 package telemetry
 
-import "slices"
+import (
+	"slices"
+
+	"fourfold/executor"
+)
 
 // Namespace begins the name of every metric.
 const Namespace = "fourfold."
@@ -111,4 +115,54 @@ func Catalogue() []Metric {
 		all[i].Tags = slices.Clone(all[i].Tags)
 	}
 	return all
+}
+
+// Series is the most combinations of tags that the metric can have in one worker, with every name up to its limit.
+//
+// Some tags hang together: a step belongs to one flow and a model to one provider, so that pairs are limited ([Limits]);
+// an outcome has classes of its own and a marker that is no better than itself; an answered call has no kind of error.
+func (m Metric) Series() int {
+	most := map[string]int{}
+	for _, t := range Tags() {
+		most[t.Key] = len(t.Values)
+		if t.Values == nil {
+			most[t.Key] = t.Limit + 1 // Other
+		}
+	}
+	has := func(keys ...string) bool {
+		return !slices.ContainsFunc(keys, func(k string) bool { return !slices.Contains(m.Tags, k) })
+	}
+	together := func(n int, keys ...string) {
+		if has(keys...) {
+			most[keys[0]] = n
+			for _, k := range keys[1:] {
+				most[k] = 1
+			}
+		}
+	}
+	together(LimitSteps+most["flow"], "flow", "step") // each flow may have an Other step
+	together(LimitModels+most["model_provider"], "model_provider", "model")
+	together(outcomeCombinations(), "outcome", "failure_class", "worst_outcome")
+	n := 1
+	for _, key := range m.Tags {
+		n *= most[key]
+	}
+	return n
+}
+
+// outcomeCombinations counts the ways in which outcome, failure class and worst outcome can occur together.
+func outcomeCombinations() int {
+	n := 0
+	for _, o := range executor.Outcomes() {
+		for _, worst := range executor.Outcomes() {
+			if executor.Worst(o, worst) != worst {
+				continue
+			}
+			n++
+			if o == executor.OutcomeDegraded || o == executor.OutcomeFailed {
+				n += len(executor.FailureClasses())
+			}
+		}
+	}
+	return n
 }

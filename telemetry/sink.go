@@ -56,20 +56,24 @@ func New(cfg Config) (*Sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sink{log: cfg.Log, statsd: client, stop: make(chan struct{})}
+	return newSink(client, cfg.Log), nil
+}
+
+func newSink(client *statsdClient, log *Logger) *Sink {
+	s := &Sink{log: log, statsd: client, stop: make(chan struct{})}
 	s.steps = newCache(stepKinds, s.newStepMeter)
 	s.calls = newCache(callKinds, s.newCallMeter)
 	s.runs = newCache(callKinds, s.newRunMeter)
 	s.stopped.Go(s.flushRegularly)
-	return s, nil
+	return s
 }
 
 // Flush sends what was gathered so far and returns when it is on its way, or after two seconds.
 func (s *Sink) Flush() {
-	if s == nil {
+	if s.ended() {
 		return
 	}
-	s.bounded(func() {
+	bounded(func() {
 		s.drain()
 		s.statsd.flush()
 	})
@@ -82,16 +86,19 @@ func (s *Sink) Close() {
 		return
 	}
 	close(s.stop)
-	s.bounded(func() {
+	bounded(func() {
 		s.stopped.Wait()
 		s.drain()
 		s.statsd.close()
 	})
 }
 
+// ended reports that nothing told to s will be sent any more.
+func (s *Sink) ended() bool { return s == nil || s.closed.Load() }
+
 // bounded runs f and returns when it has, or when the time for it is up: datadog-go writes what it holds to a stuck socket
 // packet by packet, each with a time-out of its own, and has no way to be told to stop.
-func (s *Sink) bounded(f func()) {
+func bounded(f func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -137,7 +144,7 @@ func (s *Sink) drain() {
 
 // Fleet sends what the worker says of itself.
 func (s *Sink) Fleet(f Fleet) {
-	if s == nil {
+	if s.ended() {
 		return
 	}
 	s.statsd.gauge("worker.busy", float64(f.Busy), nil)
@@ -150,7 +157,7 @@ func (s *Sink) Fleet(f Fleet) {
 
 // BreakerChanged keeps count of open breakers and logs the change.
 func (s *Sink) BreakerChanged(n provider.Name, model executor.ModelVersion, open bool) {
-	if s == nil {
+	if s.ended() {
 		return
 	}
 	s.gauges.breaker(n, model, open)

@@ -38,6 +38,7 @@ var socketPrefixes = []string{statsd.UnixAddressPrefix, statsd.UnixAddressDatagr
 type statsdClient struct {
 	client  atomic.Pointer[statsd.ClientDirect] // nil: not connected
 	lost    atomic.Int64                        // payloads
+	ending  sync.Mutex                          // held while the library flushes or closes: it cannot do both
 	stop    chan struct{}
 	stopped sync.WaitGroup
 }
@@ -50,10 +51,20 @@ func newStatsdClient(addr string) (*statsdClient, error) {
 	if err := checkStatsdAddr(addr); err != nil {
 		return nil, err
 	}
-	if !c.connect(addr) {
-		c.stopped.Go(func() { c.connectLater(addr) })
+	if needsNoLookup(addr) && c.connect(addr) {
+		return c, nil
 	}
+	c.stopped.Go(func() { c.connectLater(addr) })
 	return c, nil
+}
+
+// needsNoLookup reports whether connecting asks no name server, which may take long to answer.
+func needsNoLookup(addr string) bool {
+	if strings.HasPrefix(addr, "unix") {
+		return true
+	}
+	host, _, err := net.SplitHostPort(addr)
+	return err == nil && net.ParseIP(host) != nil
 }
 
 // checkStatsdAddr says what is wrong with an address that can never work.
@@ -78,7 +89,16 @@ func checkStatsdAddr(addr string) error {
 
 // connect makes the client; for a Unix socket that connects when it first sends, and again whenever the receiver has gone.
 func (c *statsdClient) connect(addr string) bool {
-	client, err := statsd.NewDirect(addr,
+	client, err := statsd.NewDirect(addr, c.options()...)
+	if err != nil {
+		return false
+	}
+	c.client.Store(client)
+	return true
+}
+
+func (c *statsdClient) options() []statsd.Option {
+	return []statsd.Option{
 		statsd.WithNamespace(Namespace),
 		statsd.WithExtendedClientSideAggregation(),
 		statsd.WithAggregationInterval(flushEvery),
@@ -87,23 +107,15 @@ func (c *statsdClient) connect(addr string) bool {
 		statsd.WithSenderQueueSize(statsdQueue),
 		statsd.WithoutTelemetry(), // telemetry.dropped says what matters of it
 		statsd.WithErrorHandler(func(error) { c.lost.Add(1) }),
-	)
-	if err != nil {
-		return false
 	}
-	c.client.Store(client)
-	return true
 }
 
 func (c *statsdClient) connectLater(addr string) {
 	ticker := time.NewTicker(connectEvery)
 	defer ticker.Stop()
-	for {
+	for !c.connect(addr) {
 		select {
 		case <-ticker.C:
-			if c.connect(addr) {
-				return
-			}
 		case <-c.stop:
 			return
 		}
@@ -138,18 +150,22 @@ func (c *statsdClient) samples(name string, values []float64, tags []string) {
 // takeDropped returns how many payloads were lost since it was last called.
 func (c *statsdClient) takeDropped() int64 { return c.lost.Swap(0) }
 
-// flush returns when everything is written; that may take as long as the receiver likes.
+// flush returns when everything is written; that may take as long as the receiver likes. A closed client has nothing.
 func (c *statsdClient) flush() {
+	c.ending.Lock()
+	defer c.ending.Unlock()
 	if client := c.client.Load(); client != nil {
 		_ = client.Flush()
 	}
 }
 
-// close flushes and closes; like flush, it waits for the receiver.
+// close flushes and closes; like flush, it waits for the receiver. What is sent later is dropped.
 func (c *statsdClient) close() {
 	close(c.stop)
 	c.stopped.Wait()
-	if client := c.client.Load(); client != nil {
+	c.ending.Lock()
+	defer c.ending.Unlock()
+	if client := c.client.Swap(nil); client != nil {
 		_ = client.Close()
 	}
 }

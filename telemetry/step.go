@@ -70,7 +70,7 @@ func (s *Sink) newStepMeter(k stepKey) *stepMeter {
 
 // StepFinished counts the step and logs its envelope. It allocates nothing once a step of its kind has been seen.
 func (s *Sink) StepFinished(_ context.Context, f StepFinished) {
-	if s == nil {
+	if s.ended() {
 		return
 	}
 	e := &f.Envelope

@@ -11,7 +11,7 @@ import (
 
 // StepDuplicate counts a delivery that was not needed.
 func (s *Sink) StepDuplicate(_ context.Context, flow string, step executor.StepID) {
-	if s == nil {
+	if s.ended() {
 		return
 	}
 	s.statsd.count("step.duplicates", 1, s.names.flowStep(flow, step))
@@ -19,7 +19,7 @@ func (s *Sink) StepDuplicate(_ context.Context, flow string, step executor.StepI
 
 // StepParked counts a step that was put back.
 func (s *Sink) StepParked(_ context.Context, flow string, step executor.StepID, wait time.Duration) {
-	if s == nil {
+	if s.ended() {
 		return
 	}
 	tags := s.names.flowStep(flow, step)
@@ -44,7 +44,7 @@ func (s *Sink) newRunMeter(k runKey) *runMeter {
 
 // RunFinished counts the run and logs it.
 func (s *Sink) RunFinished(_ context.Context, r RunFinished) {
-	if s == nil {
+	if s.ended() {
 		return
 	}
 	key := runKey{r.Flow, word(r.Cause, runCauses), r.Outcome}
@@ -71,7 +71,7 @@ func (s *Sink) RunFinished(_ context.Context, r RunFinished) {
 
 // QueueSizes sends the gauges of one queue.
 func (s *Sink) QueueSizes(q QueueSizes) {
-	if s == nil {
+	if s.ended() {
 		return
 	}
 	tags := []string{tag("queue", s.names.queue(q.Queue))}
@@ -86,7 +86,7 @@ func (s *Sink) QueueSizes(q QueueSizes) {
 
 // Swept counts and logs what the sweeper mended; none is not told.
 func (s *Sink) Swept(queue, found string, n int) {
-	if s == nil || n == 0 {
+	if s.ended() || n == 0 {
 		return
 	}
 	s.statsd.count("sweeper.found", int64(n), []string{tag("queue", s.names.queue(queue)), tag("found", word(found, sweeperFinds))})
@@ -97,7 +97,7 @@ func (s *Sink) Swept(queue, found string, n int) {
 
 // Drained counts and logs how the steps in flight ended at a shutdown.
 func (s *Sink) Drained(finished, requeued, cut int) {
-	if s == nil {
+	if s.ended() {
 		return
 	}
 	for i, n := range []int{finished, requeued, cut} {

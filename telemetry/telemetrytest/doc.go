@@ -1,2 +1,4 @@
-// Package telemetrytest has an Observer for tests that remembers what it was told, and waits for it without sleeping.
+// Package telemetrytest helps to test what a worker tells: [Recorder] is a telemetry.Observer that remembers its events and
+// can be waited for without sleeping; [Receiver] takes DogStatsD over UDP or a Unix socket and reads it with [ParseLine],
+// which refuses all that a receiver could understand in two ways.
 package telemetrytest
