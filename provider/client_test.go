@@ -40,7 +40,21 @@ func (f *fake) calls() int {
 }
 
 func (f *fake) Complete(ctx context.Context, _ provider.Request) (provider.Response, error) {
-	return f.do(ctx, f.count())
+	n := f.count()
+	return f.doing()(ctx, n)
+}
+
+// doing and does guard what a client does: a call that a guard has left may begin late.
+func (f *fake) doing() func(context.Context, int) (provider.Response, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.do
+}
+
+func (f *fake) does(do func(context.Context, int) (provider.Response, error)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.do = do
 }
 
 // Stream shows the answer of do in one token, unless parts says otherwise.
@@ -50,7 +64,7 @@ func (f *fake) Stream(ctx context.Context, _ provider.Request) iter.Seq2[provide
 		return f.parts(ctx, n)
 	}
 	return func(yield func(provider.Chunk, error) bool) {
-		answer, err := f.do(ctx, n)
+		answer, err := f.doing()(ctx, n)
 		if err != nil {
 			yield(provider.Chunk{Done: &answer}, err)
 			return

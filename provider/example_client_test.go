@@ -15,8 +15,10 @@ import (
 // shout is a provider of one's own: a model that says the prompt in capitals, and streams it as one token.
 type shout struct{ name provider.Name }
 
-func (s shout) Name() provider.Name                 { return s.name }
-func (s shout) Capabilities() provider.Capabilities { return provider.CapabilitiesOf(provider.Streaming) }
+func (s shout) Name() provider.Name { return s.name }
+func (s shout) Capabilities() provider.Capabilities {
+	return provider.CapabilitiesOf(provider.Streaming)
+}
 
 func (s shout) Complete(ctx context.Context, req provider.Request) (provider.Response, error) {
 	prompt := req.Prompt.Reveal()

@@ -1,12 +1,9 @@
 package provider
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
-	"strconv"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -20,7 +17,7 @@ func JSONValue(n Name, text string) ([]byte, error) {
 		return nil, Judge(Signal{Provider: n, Seen: SeenEmpty})
 	}
 	if utf8.ValidString(text) {
-		if value, ok := onlyValue(text); ok && uniqueKeys(value) {
+		if value, ok := onlyValue(text); ok && unambiguous(value) {
 			return value, nil
 		}
 	}
@@ -136,75 +133,4 @@ func isScalars(text string) bool {
 			return err == io.EOF && n > 0 //nolint:errorlint // Decode returns io.EOF itself
 		}
 	}
-}
-
-// uniqueKeys reports whether no object of a valid value has a key twice, and no string stands for something that is no
-// text (half of a surrogate pair), which decoding would replace in silence.
-func uniqueKeys(value []byte) bool {
-	decoder := json.NewDecoder(bytes.NewReader(value))
-	decoder.UseNumber()
-	type level struct {
-		keys  map[string]bool // nil: an array
-		isKey bool            // the next string is a key
-	}
-	var levels []level
-	for {
-		token, err := decoder.Token()
-		if err != nil {
-			return err == io.EOF && !halfPair(value) //nolint:errorlint // Token returns io.EOF itself
-		}
-		top := len(levels) - 1
-		switch token {
-		case json.Delim('{'):
-			levels = append(levels, level{keys: map[string]bool{}, isKey: true})
-			continue
-		case json.Delim('['):
-			levels = append(levels, level{})
-			continue
-		case json.Delim('}'), json.Delim(']'):
-			levels = levels[:top]
-		default:
-			if top >= 0 && levels[top].isKey {
-				key, _ := token.(string)
-				if levels[top].keys[key] {
-					return false
-				}
-				levels[top].keys[key] = true
-				levels[top].isKey = false
-				continue
-			}
-		}
-		if top = len(levels) - 1; top >= 0 && levels[top].keys != nil {
-			levels[top].isKey = true // a member's value has just ended
-		}
-	}
-}
-
-// halfPair reports whether a valid JSON text escapes half of a surrogate pair, such as \ud83d alone.
-func halfPair(value []byte) bool {
-	for i := 0; i < len(value); i++ {
-		if value[i] != '\\' {
-			continue
-		}
-		i++
-		if value[i] != 'u' {
-			continue
-		}
-		first := unit(value[i+1:])
-		i += 4
-		if !utf16.IsSurrogate(first) {
-			continue
-		}
-		if !bytes.HasPrefix(value[i+1:], []byte(`\u`)) || utf16.DecodeRune(first, unit(value[i+3:])) == utf8.RuneError {
-			return true
-		}
-		i += 6
-	}
-	return false
-}
-
-// unit reads the four hexadecimal digits of an escape.
-func unit(digits []byte) rune {
-	n, _ := strconv.ParseUint(string(digits[:4]), 16, 16)
-	return rune(n)
 }

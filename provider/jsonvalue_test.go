@@ -75,6 +75,10 @@ var texts = []struct {
 	{"key twice, deep", `{"x":[{"y":{"a":1,"a":1}}]}`, ""},
 	{"key twice, escaped", `{"a":1,"\u0061":2}`, ""},
 	{"key twice after an object", `{"a":{},"a":{}}`, ""},
+	{"key twice among many", `{"k0":0,"k1":0,"k2":0,"k3":0,"k4":0,"k5":0,"k6":0,"k7":0,"k8":0,"k9":0,"ka":0,"kb":0,"kc":0,"kd":0,"ke":0,"kf":0,"kg":0,"kh":0,"k0":1}`, ""},
+	{"key twice among many, late", `{"k0":0,"k1":0,"k2":0,"k3":0,"k4":0,"k5":0,"k6":0,"k7":0,"k8":0,"k9":0,"ka":0,"kb":0,"kc":0,"kd":0,"ke":0,"kf":0,"kg":0,"kh":0,"kh":1}`, ""},
+	{"key as a value", `{"a":"b","b":"a","c":["a","b","a"]}`, `{"a":"b","b":"a","c":["a","b","a"]}`},
+	{"quotes and backslashes", `{"a\\":"\"","a\"":"\\","\\":1}`, `{"a\\":"\"","a\"":"\\","\\":1}`},
 	{"no UTF-8 in a string", "{\"a\":\"\xff\"}", ""},
 	{"no UTF-8 in the prose", "\xff {\"a\":1}", ""},
 	{"half of a pair", `{"a":"\ud83d"}`, ""},
@@ -123,6 +127,9 @@ func FuzzJSONValue(f *testing.F) {
 		if !json.Valid(got) || !utf8.Valid(got) || !strings.Contains(text, string(got)) || bytes.TrimSpace(got)[0] != got[0] {
 			t.Errorf("%q from %q", got, text)
 		}
+		if !uniqueKeys(got) {
+			t.Errorf("%q has a key twice", got)
+		}
 		again, err := provider.JSONValue(provider.Name{}, string(got))
 		if err != nil || !bytes.Equal(again, got) {
 			t.Errorf("%q is no value any more: %q, %v", got, again, err)
@@ -131,4 +138,41 @@ func FuzzJSONValue(f *testing.F) {
 			t.Errorf("twice %q is one value", got)
 		}
 	})
+}
+
+// uniqueKeys is another way to look for keys that an object has twice: by the standard library's tokens.
+func uniqueKeys(value []byte) bool {
+	decoder := json.NewDecoder(bytes.NewReader(value))
+	var walk func() bool
+	walk = func() bool {
+		token, err := decoder.Token()
+		if err != nil {
+			return false
+		}
+		unique, keys := true, map[string]bool{}
+		for ; decoder.More() && (token == json.Delim('{') || token == json.Delim('[')); unique = walk() && unique {
+			if token == json.Delim('{') {
+				key, _ := decoder.Token()
+				name, _ := key.(string)
+				unique = unique && !keys[name]
+				keys[name] = true
+			}
+		}
+		if token == json.Delim('{') || token == json.Delim('[') {
+			_, _ = decoder.Token() // the end
+		}
+		return unique
+	}
+	return walk()
+}
+
+func TestKeysAreFoundTwiceBothWays(t *testing.T) {
+	for _, c := range texts {
+		if !json.Valid([]byte(c.text)) || strings.Contains(c.name, "half") || strings.Contains(c.name, "halves") {
+			continue
+		}
+		if _, err := provider.JSONValue(provider.Name{}, c.text); uniqueKeys([]byte(c.text)) != (err == nil) && utf8.ValidString(c.text) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
 }

@@ -48,7 +48,7 @@ func TestAnOpenProviderIsPassedOverUntilItIsBack(t *testing.T) {
 		if a.calls() != 3 || b.calls() != 20 || len(h.moves) != 20 {
 			t.Errorf("the failing one was asked %d times, the other %d times, %d moves", a.calls(), b.calls(), len(h.moves))
 		}
-		a.do = answers(t, "a").do
+		a.does(answers(t, "a").do)
 		time.Sleep(10 * time.Second)
 		if answer, err := chain.Complete(t.Context(), provider.Request{}); err != nil || answer.Provider != a.name {
 			t.Errorf("not back on the first: %v, %v", answer.Provider, err)
@@ -101,7 +101,7 @@ func TestWhenAllAreOpenTheOneThatOpensSoonestIsAsked(t *testing.T) {
 			if err == nil || err.Error() != "provider b: provider_error status 503" || a.calls() != 1 || b.calls() != 2 || c.calls() != 1 {
 				t.Errorf("%v; asked %d, %d and %d times", err, a.calls(), b.calls(), c.calls())
 			}
-			b.do = answers(t, "b").do
+			b.does(answers(t, "b").do)
 			if answer, err := ask(t.Context(), chain, stream); err != nil || answer.Provider != b.name || a.calls() != 1 {
 				t.Errorf("%v", err)
 			}
@@ -157,7 +157,8 @@ func TestTheProbeIsReleasedOnEveryPath(t *testing.T) {
 			_, _ = ask(t.Context(), guarded)
 			time.Sleep(10 * time.Second)
 
-			f.do, g.enter = c.do, c.gate
+			f.does(c.do)
+			g.enter = c.gate
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			if c.left {
@@ -168,7 +169,8 @@ func TestTheProbeIsReleasedOnEveryPath(t *testing.T) {
 				_, _ = ask(ctx, guarded)
 			}()
 
-			f.do, g.enter = answer, nil
+			f.does(answer)
+			g.enter = nil
 			time.Sleep(10 * time.Second)
 			if _, err := ask(t.Context(), guarded); err != nil {
 				t.Errorf("%s: the probe is still held: %v", c.name, err)
@@ -186,7 +188,7 @@ func TestTheProbeIsReleasedOnEveryPath(t *testing.T) {
 		for range g.Stream(t.Context(), provider.Request{}) {
 			break
 		}
-		f.do = answer
+		f.does(answer)
 		if _, err := g.Complete(t.Context(), provider.Request{}); err != nil {
 			t.Errorf("the probe is still held: %v", err)
 		}
