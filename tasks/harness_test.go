@@ -32,8 +32,10 @@ func newModel(answer func(ctx context.Context, step string, n int) (string, erro
 	return &model{calls: map[string]int{}, answer: answer}
 }
 
-func (m *model) Name() provider.Name                 { return provider.MustName("stub") }
-func (m *model) Capabilities() provider.Capabilities { return provider.CapabilitiesOf(provider.JSONSchema) }
+func (m *model) Name() provider.Name { return provider.MustName("stub") }
+func (m *model) Capabilities() provider.Capabilities {
+	return provider.CapabilitiesOf(provider.JSONSchema)
+}
 
 func (m *model) Complete(ctx context.Context, req provider.Request) (provider.Response, error) {
 	m.mu.Lock()

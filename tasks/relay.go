@@ -13,7 +13,12 @@ import (
 // entry there, and the sweeper rings; to ring twice is harmless.
 type relay struct {
 	store  *runstate.Store
-	ringer *doorbell.Ringer
+	ringer ringer
+}
+
+// ringer puts doorbells into the queue, each at least once.
+type ringer interface {
+	Ring(ctx context.Context, rings ...doorbell.Ring) error
 }
 
 // change rings for all that one change of one run made runnable.

@@ -34,13 +34,20 @@ func nowPlus(d time.Duration) time.Time { return time.Now().Add(d) }
 // units whose worker died, and for units that asynq has lost; it ends runs that are past their deadline. Every worker has
 // one; for each queue one of them is at work at a time, and two at once do no harm.
 type sweeper struct {
-	w      *Worker
-	token  string
-	trimed map[string]time.Time
+	w       *Worker
+	token   string
+	trimmed map[string]time.Time // queue → when its dead-letter index was last bounded
+	// live says what asynq knows of doorbells.
+	live func(ctx context.Context, queue string, ids []string) (map[string]doorbell.Presence, error)
 }
 
 func newSweeper(w *Worker) *sweeper {
-	return &sweeper{w: w, token: rand.Text(), trimed: map[string]time.Time{}}
+	return &sweeper{
+		w: w, token: rand.Text(), trimmed: map[string]time.Time{},
+		live: func(ctx context.Context, queue string, ids []string) (map[string]doorbell.Presence, error) {
+			return doorbell.Live(ctx, w.cfg.Redis, queue, ids)
+		},
+	}
 }
 
 // run sweeps until ctx ends.
@@ -73,8 +80,8 @@ func (s *sweeper) sweep(ctx context.Context, queue string) error {
 	if err := s.visit(ctx, queue, now); err != nil {
 		return err
 	}
-	if now.Sub(s.trimed[queue]) > trimEvery {
-		s.trimed[queue] = now
+	if now.Sub(s.trimmed[queue]) > trimEvery {
+		s.trimmed[queue] = now
 		return store.TrimFailed(ctx, queue, failedKept, now.Add(-s.w.cfg.Retention))
 	}
 	return nil
@@ -151,7 +158,7 @@ func (s *sweeper) redriveLost(ctx context.Context, ref runstate.Ref, generation 
 	for i, u := range idle {
 		ids[i] = u.Member()
 	}
-	there, err := doorbell.Live(ctx, s.w.cfg.Redis, ref.Queue, ids)
+	there, err := s.live(ctx, ref.Queue, ids)
 	if err != nil {
 		return err
 	}

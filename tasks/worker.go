@@ -107,8 +107,7 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 	if err := cfg.fill(); err != nil {
 		return nil, err
 	}
-	w := &Worker{cfg: cfg, store: runstate.NewStore(cfg.Redis)}
-	w.stopped, w.stop = context.WithCancel(context.Background())
+	w := newWorker(cfg)
 	server, err := doorbell.NewServer(doorbell.ServerConfig{
 		Redis: cfg.Redis, Queues: cfg.Queues, Handler: w.handle, Concurrency: cfg.Concurrency, Drain: cfg.Drain, Logger: cfg.Logger,
 		OnRejected: func(d doorbell.Delivery, reason doorbell.Reason) {
@@ -120,10 +119,17 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 	}
 	w.server = server
 	w.relay = &relay{w.store, doorbell.NewRinger(cfg.Redis, doorbell.RingerOptions{Poke: server.Poke})}
+	return w, nil
+}
+
+// newWorker makes a worker that has no doorbell yet. cfg has been filled.
+func newWorker(cfg WorkerConfig) *Worker {
+	w := &Worker{cfg: cfg, store: runstate.NewStore(cfg.Redis)}
+	w.stopped, w.stop = context.WithCancel(context.Background())
 	w.bundles = newBundles(w.store)
 	w.claims = newClaims(w.store, cfg.Lease, cfg.Logger)
 	w.sweeper = newSweeper(w)
-	return w, nil
+	return w
 }
 
 // Run works until ctx ends, then drains: nothing new is taken, calls in flight may end within Drain, what has not ended
@@ -134,6 +140,9 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	if err := w.server.Start(); err != nil {
 		return err
+	}
+	if err := w.store.Load(ctx); err != nil { // scripts are sent with their first calls otherwise
+		w.cfg.Logger.Warn("scripts could not be loaded yet")
 	}
 	background, end := context.WithCancel(context.WithoutCancel(ctx))
 	var helpers sync.WaitGroup

@@ -24,6 +24,17 @@ type tuning struct {
 // seconds is waited out.
 var steady = tuning{readTimeout: time.Second, maxRetries: 10, minBackoff: 50 * time.Millisecond, maxBackoff: 1500 * time.Millisecond}
 
+// taking is for the script that takes a task: sent once, and its answer waited for, since a task whose answer is lost is
+// out of reach until its lease has ended.
+func taking(servers int) tuning {
+	return tuning{readTimeout: takeTimeout, maxRetries: -1, poolSize: servers + 2}
+}
+
+// listening is for the blocking command that waits for work.
+func listening(queues int) tuning {
+	return tuning{readTimeout: listenFor + 2*time.Second, maxRetries: -1, poolSize: queues + 2}
+}
+
 // dialTimeout is for every copy.
 const dialTimeout = 2 * time.Second
 

@@ -38,6 +38,8 @@ const (
 	// giveBack is how long asynq waits beyond Drain: handlers whose context has just ended return within it, so that a ring
 	// is back in its queue only when nobody works on it any more.
 	giveBack = time.Second
+	// longestHandOut bounds the wait for tasks that were taken and not yet handed to asynq.
+	longestHandOut = 2 * time.Second
 	// pollInterval is how often an idle asynq server looks when its taking script is not recognised.
 	pollInterval = 200 * time.Millisecond
 	// delayedInterval is how often delayed rings (Again) are looked at; rareInterval is for all servers but the first of a
@@ -79,16 +81,15 @@ func NewServer(config ServerConfig) (*Server, error) {
 // assemble makes the clients, each for its purpose, and the servers.
 func (s *Server) assemble() error {
 	queues := slices.Sorted(maps.Keys(s.config.Queues))
-	// A command that takes a task is sent once, and its answer waited for; so is one that listens.
-	taking, err := s.client(tuning{readTimeout: takeTimeout, maxRetries: -1, poolSize: s.config.Servers + 2})
+	takes, err := s.client(taking(s.config.Servers))
 	if err != nil {
 		return err
 	}
-	listening, err := clone(s.config.Redis, tuning{readTimeout: listenFor + 2*time.Second, maxRetries: -1, poolSize: len(queues) + 2})
+	listens, err := clone(s.config.Redis, listening(len(queues)))
 	if err != nil {
 		return err
 	}
-	s.yard = newYard(listening, queues, s.config.Logger)
+	s.yard = newYard(listens, queues, s.config.Logger)
 	scripts, err := s.client(steady)
 	if err != nil {
 		return err
@@ -103,7 +104,7 @@ func (s *Server) assemble() error {
 			return err
 		}
 		slots := share(s.config.Concurrency, s.config.Servers, i)
-		k := newTaker(taking, s.yard, s.config.patience.of(i), len(queues), slots, s.config.Logger)
+		k := newTaker(takes, s.yard, s.config.patience.of(i), len(queues), slots, s.config.Logger)
 		own.AddHook(&serverHook{recognise: s.config.recognise, taker: k, scripts: scripts})
 		s.takers = append(s.takers, k)
 		s.servers = append(s.servers, asynq.NewServerFromRedisClient(own, s.asynqConfig(i, slots)))
@@ -213,12 +214,12 @@ func (s *Server) Drain() {
 }
 
 // handOut lets asynq have what the takers have taken ahead. There are free slots for all of it, so this is quick; only a
-// heartbeat that hangs at a stalled Redis can be in the way, and then the leases bring the rest back.
+// Redis that stalls can be in the way, and then the sweeper brings the rest back.
 func (s *Server) handOut() {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for range int(giveBack / time.Millisecond) {
-		if !slices.ContainsFunc(s.takers, func(k *taker) bool { return k.stocked.Load() > 0 }) {
+	for range int(longestHandOut / time.Millisecond) {
+		if !slices.ContainsFunc(s.takers, func(k *taker) bool { return !k.handedOut() }) {
 			return
 		}
 		<-tick.C

@@ -34,8 +34,7 @@ func (p patience) of(server int) patience {
 const (
 	// mostAtOnce is how many tasks are taken in one round trip.
 	mostAtOnce = 16
-	// takeTimeout is how long an answer is waited for: a server that stalls may still hand out a task, which would then be
-	// lost until its lease has ended.
+	// takeTimeout is how long an answer is waited for: a Redis that stalls may still hand out a task.
 	takeTimeout = 10 * time.Second
 )
 
@@ -57,8 +56,8 @@ type taker struct {
 
 	asks     map[string]ask // how each queue was asked last
 	empty    map[string]bool
-	stock    []any // taken and not yet handed to asynq; never more than there are free slots
-	stocked  atomic.Int64
+	stock    []any        // taken and not yet handed to asynq; never more than there are free slots
+	owed     atomic.Int64 // what asynq may still be handed without a further question: the stock, and while a question is under way, its answer
 	appetite int
 	streak   int
 	failed   int
@@ -94,17 +93,14 @@ func (k *taker) answer(ctx context.Context, cmd *redis.Cmd, a ask) (any, error) 
 	if len(k.stock) > 0 {
 		reply := k.stock[0]
 		k.stock = k.stock[1:]
-		k.stocked.Add(-1)
+		k.owed.Store(int64(len(k.stock)))
 		return reply, nil
 	}
-	if k.yard.closed() {
-		return nil, errParked
+	if cmd.Name() == "evalsha" {
+		k.asks[a.queue] = a
+	} else { // the server did not know the script; after this it does
+		k.appetite = 1
 	}
-	if cmd.Name() == "eval" { // the server did not know the script; now it does
-		reply, err := k.one(ctx, cmd.Args())
-		return k.wait(ctx, a.queue, reply, err)
-	}
-	k.asks[a.queue] = a
 	reply, err := k.fetch(ctx, a)
 	return k.wait(ctx, a.queue, reply, err)
 }
@@ -127,7 +123,7 @@ func (k *taker) wait(ctx context.Context, queue string, reply any, err error) (a
 	defer timer.Stop()
 	for {
 		w, ok := k.yard.sleep(timer.C)
-		if !ok || k.yard.closed() {
+		if !ok {
 			return nil, errParked
 		}
 		reply, err := k.fetch(ctx, k.asks[w.queue])
@@ -139,10 +135,15 @@ func (k *taker) wait(ctx context.Context, queue string, reply any, err error) (a
 }
 
 // fetch asks one queue, for several tasks while it has many and slots are free; what is not needed at once becomes stock.
+// Once the yard is closed it asks no more.
 func (k *taker) fetch(ctx context.Context, a ask) (any, error) {
-	args := a.again(time.Now())
 	free := k.slots - int(k.inFlight.Load())
 	n := max(1, min(k.appetite, free, mostAtOnce))
+	defer func() { k.owed.Store(int64(len(k.stock))) }()
+	if k.owed.Store(int64(n)); k.yard.closed() { // in this order: see handedOut
+		return nil, errParked
+	}
+	args := a.again(time.Now())
 	if n == 1 {
 		reply, err := k.one(ctx, args)
 		k.learn(err, n, 1)
@@ -154,9 +155,11 @@ func (k *taker) fetch(ctx context.Context, a ask) (any, error) {
 		return nil, err
 	}
 	k.stock = append(k.stock, replies[1:]...)
-	k.stocked.Add(int64(len(replies) - 1))
 	return replies[0], nil
 }
+
+// handedOut says whether asynq has all that was taken. Of a closed yard's taker it stays true.
+func (k *taker) handedOut() bool { return k.owed.Load() == 0 }
 
 // learn grows the appetite while queues give all that is asked for.
 func (k *taker) learn(err error, asked, got int) {

@@ -250,7 +250,7 @@ func TestTakerTakesNoMoreThanItHasSlotsFor(t *testing.T) {
 			if _, _, left := f.counts(); 200-left > 10*(round+2) {
 				t.Fatalf("after %d s %d tasks were taken by 10 slots", round+1, 200-left)
 			}
-			if n := p.takers[0].stocked.Load(); n != 0 {
+			if n := p.takers[0].owed.Load(); n != 0 {
 				t.Fatalf("after %d s %d tasks are held back", round+1, n)
 			}
 		}

@@ -1,6 +1,7 @@
 package runstate
 
 import (
+	"context"
 	_ "embed"
 
 	"github.com/redis/go-redis/v9"
@@ -49,3 +50,22 @@ var (
 )
 
 func overRun(body string) *redis.Script { return redis.NewScript(prelude + body) }
+
+// Load sends all scripts to Redis, so that no first call has to. Calls work without it.
+func (s *Store) Load(ctx context.Context) error {
+	for _, script := range []*redis.Script{
+		createScript, beginScript, expandScript, completeScript, parkScript, cancelScript, rejectScript, rerunScript, visitScript,
+		redriveScript, beatScript,
+	} {
+		if err := script.Load(ctx, s.rdb).Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// IsComplete says whether cmd is the script that settles a unit: before it, an answer may still be lost.
+func IsComplete(cmd redis.Cmder) bool {
+	args := cmd.Args()
+	return len(args) > 1 && args[1] == completeScript.Hash()
+}
