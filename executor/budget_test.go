@@ -148,6 +148,31 @@ func TestNoSleepEndsInNothing(t *testing.T) {
 	}
 }
 
+// lateContext keeps whoever is about to wait for it for a while, as a machine does that was put to sleep.
+type lateContext struct {
+	context.Context
+	waits int // how many may wait without delay
+	late  time.Duration
+}
+
+func (c *lateContext) Done() <-chan struct{} {
+	if c.waits--; c.waits < 0 {
+		time.Sleep(c.late)
+	}
+	return c.Context.Done()
+}
+
+func TestNoAttemptStartsWhenThePauseLastedTooLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := plays(failsAs(executor.ClassParse))
+		ctx := &lateContext{t.Context(), 1, time.Hour} // in the pause after the first attempt
+		r, err := executor.Run(ctx, newStep(p.attempt))
+		if err != nil || p.calls() != 1 || r.Envelope().FailureClass != executor.ClassParse {
+			t.Errorf("got %v, %v after %d calls, want FAILED parse after 1", r, err, p.calls())
+		}
+	})
+}
+
 func TestAttemptsKnowTheirDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

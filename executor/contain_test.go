@@ -117,7 +117,12 @@ func TestAPanicInAbstainIsFailedBeforeAnyAttempt(t *testing.T) {
 func TestAPanicInDegradeIsFailedAsTheLastAttempt(t *testing.T) {
 	s := newStep(failsAs(executor.ClassSchema))
 	s.Degrade = func() string { panic(contenttest.Canary) }
+	var heard []string
+	s.OnFailure = func(attempt int, f executor.Failure) { heard = append(heard, fmt.Sprint(attempt, " ", f.Err)) }
 	r := mustRun(t, s)
+	if diff := cmp.Diff([]string{"1 executor: attempt failed: schema", "1 executor: panic of type string"}, heard); diff != "" {
+		t.Errorf("heard (-want +got):\n%s", diff)
+	}
 	want := executor.Envelope{
 		Step: stepID, Outcome: executor.OutcomeFailed, FailureClass: executor.ClassSchema,
 		Attempts: 1, Latency: r.Envelope().Latency,

@@ -118,10 +118,34 @@ func TestNoAttemptStartsOnAContextThatHasEnded(t *testing.T) {
 		p = plays(failsAs(executor.ClassParse))
 		s.Attempt, s.OnFailure = p.attempt, nil
 		s.Abstain = executor.AbstainWhen(func() bool { cancel(); return false }, func() string { return "" })
-		if r, err := executor.Run(ctx, s); !errors.Is(err, executor.ErrInterrupted) || p.calls() != 0 {
+		r, err := executor.Run(ctx, s)
+		synctest.Wait() // a goroutine that was started would have made its call by now
+		if !errors.Is(err, executor.ErrInterrupted) || p.calls() != 0 {
 			t.Errorf("got %v, %v after %d calls, want ErrInterrupted after none", r, err, p.calls())
 		}
+
+		s.Abstain = executor.AbstainWhen(func() bool { t.Error("asked"); return true }, func() string { return "" })
+		if r, err := executor.Run(ctx, s); !errors.Is(err, executor.ErrInterrupted) {
+			t.Errorf("got %v, %v, want ErrInterrupted", r, err)
+		}
 	})
+}
+
+// The attempt answers that it was cut before Run has seen why: it was not made all the same.
+func TestAnAttemptThatWasCutIsNotCounted(t *testing.T) {
+	for range 100 { // who is first is for the scheduler to say
+		ctx, cancel := context.WithCancel(t.Context())
+		s := newStep(func(ctx context.Context) (reply, error) {
+			cancel()
+			return reply{}, executor.Failure{Class: executor.ClassUpstream5xx}
+		})
+		s.OnFailure = func(int, executor.Failure) { t.Error("heard as a failure of the step") }
+		_, err := executor.Run(ctx, s)
+		interruption, ok := errors.AsType[*executor.InterruptedError](err)
+		if !ok || interruption.Spent.Attempts != 0 {
+			t.Fatalf("got %v, spent %v, want no attempt", err, interruption.Spent)
+		}
+	}
 }
 
 func TestAStepIsNotDegradedOnceTheCallersContextHasEnded(t *testing.T) {
