@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"fourfold/cmd/internal/cli"
 	"fourfold/cmd/internal/config"
@@ -72,6 +73,9 @@ func (c *checkCommand) against(path string, f *flow.Flow) error {
 	}
 	file, err := config.Load(path)
 	if err != nil {
+		return err
+	}
+	if err := file.Finish(config.Overrides{}, os.LookupEnv); err != nil {
 		return err
 	}
 	offer, err := file.Offer()

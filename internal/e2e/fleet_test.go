@@ -80,7 +80,7 @@ health_addr: ""
 statsd: {addr: ""}
 lease: 2s
 providers:
-  primary: {kind: openai, base_url: %q, model: test-model, timeout: 1s, capabilities: [json_schema], breaker: {off: true}}
+  primary: {kind: openai, base_url: %q, model: test-model, timeout: 1s, capabilities: [json_schema], breaker: {disabled: true}}
 chains:
   default: [primary]
 %s`, w.redis.URL(), w.model.URL, more))

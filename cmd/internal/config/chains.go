@@ -122,7 +122,7 @@ func (f *File) buildProvider(name string, p Provider, s Surroundings) (provider.
 		Stream:        p.Stream,
 		Observer:      s.Observer,
 	}
-	if !p.Breaker.Off {
+	if !p.Breaker.Disabled {
 		guard.Breaker = provider.NewBreaker(provider.BreakerConfig{Failures: p.Breaker.Failures, Cooldown: p.Breaker.Cooldown.Std()})
 	}
 	guard.Gate = s.Gate // also without limits: a provider that asked to be left alone is left alone by the fleet

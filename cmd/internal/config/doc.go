@@ -2,9 +2,9 @@
 //
 // The way through it:
 //
-//	Load      reads a file strictly: every problem at once, each with file, line and key
-//	Overrides lays flags and FOURFOLD_… variables over what the file says
-//	Finish    fills in defaults and checks how the parts fit together
+//	Load      reads a file strictly
+//	Overrides are flags and FOURFOLD_… variables, which stand above the file
+//	Finish    lays them over it, fills in defaults, and reports every problem at once, each with file, line and key
 //	Redis, Chains, Limits …  build what tasks and telemetry are given
 //
 // A File is plain data and can be printed (Redacted); keys and passwords are read from the environment or from files

@@ -80,7 +80,7 @@ type Provider struct {
 	Kind              string            `yaml:"kind"`              // openai, anthropic, gemini or simulated
 	Flavour           string            `yaml:"flavour,omitempty"` // of kind openai: azure, groq, vllm, …
 	BaseURL           string            `yaml:"base_url,omitempty"`
-	Model             string            `yaml:"model"`
+	Model             string            `yaml:"model,omitempty"`
 	ModelProvider     string            `yaml:"model_provider,omitempty"` // tag on metrics; default by kind
 	APIKeyEnv         string            `yaml:"api_key_env,omitempty"`
 	APIKeyFile        string            `yaml:"api_key_file,omitempty"`
@@ -109,7 +109,7 @@ type Limits struct {
 type Breaker struct {
 	Failures int      `yaml:"failures,omitempty"` // in a row; zero: 5
 	Cooldown Duration `yaml:"cooldown,omitempty"` // zero: 10s
-	Off      bool     `yaml:"off,omitempty"`
+	Disabled bool     `yaml:"disabled,omitempty"`
 }
 
 // Chain is the order in which providers are asked. In the file it is a list of names, or a mapping when

@@ -13,8 +13,8 @@ import (
 	"fourfold/flow"
 )
 
-// Load reads the file at path, or nothing when path is empty. What it finds wrong is a flow.Problems that
-// names every problem; the File is then not to be used.
+// Load reads the file at path, or nothing when path is empty. The error is that of reading; what is wrong with the text
+// Finish reports, together with what does not fit.
 func Load(path string) (*File, error) {
 	if path == "" {
 		return &File{}, nil
@@ -23,15 +23,16 @@ func Load(path string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Parse(path, data)
+	return Parse(path, data), nil
 }
 
 // Parse reads the bytes of a file called name.
-func Parse(name string, data []byte) (*File, error) {
+func Parse(name string, data []byte) *File {
 	f := &File{name: name}
 	tree, err := parser.ParseBytes(data, 0)
 	if err != nil {
-		return nil, flow.Problems{syntaxProblem(name, err)}
+		f.problems = flow.Problems{syntaxProblem(name, err)}
+		return f
 	}
 	d := &decoder{file: name, lines: map[string]position{}, anchors: map[string]ast.Node{}}
 	if len(tree.Docs) > 1 {
@@ -43,11 +44,8 @@ func Parse(name string, data []byte) (*File, error) {
 	if len(tree.Docs) > 0 && tree.Docs[0].Body != nil {
 		d.value(tree.Docs[0].Body, reflect.ValueOf(f).Elem(), "", 0)
 	}
-	f.lines = d.lines
-	if len(d.problems) > 0 {
-		return nil, sorted(d.problems)
-	}
-	return f, nil
+	f.lines, f.problems = d.lines, d.problems
+	return f
 }
 
 func syntaxProblem(name string, err error) flow.Problem {
