@@ -54,7 +54,7 @@ type Fleet struct {
 	Slots  int64 // steps that can be run at once
 	Strays int64 // attempts that the executor stopped waiting for and that still run
 	Parked int64 // steps that this worker parked and that are not due yet
-	// StraysByStep says whose the strays are, as far as it is known; nil: not known. A step that is no longer named has none.
+	// StraysByStep says whose the strays are; nil: not known. Once it is known, a step that it does not name has none.
 	StraysByStep []StepStrays
 }
 

@@ -7,8 +7,9 @@ import (
 	"fourfold/provider"
 )
 
-// gauges are values that hold until they change. They are sent again at each flush: a receiver forgets a gauge that it is
-// not told of.
+// gauges are values that hold until they change. They are sent again at each flush, since a receiver forgets a gauge that it
+// is not told of; but a 0 only once. Workers on one node share an agent, which keeps the last value that any of them sent: a
+// worker that sees nothing amiss must not cover what another one sees.
 type gauges struct {
 	mu       sync.Mutex
 	breakers map[breakerKey]bool // open
@@ -69,10 +70,12 @@ func (g *gauges) send(to sender, n *names) {
 	open := map[string]float64{}
 	for k, isOpen := range g.breakers {
 		kind := n.modelProvider(g.kinds[k.provider])
-		open[kind] += 0
 		if isOpen {
 			open[kind]++
+			continue
 		}
+		open[kind] += 0
+		delete(g.breakers, k)
 	}
 	for kind, count := range open {
 		to.gauge("provider.breaker_open", count, []string{tag("model_provider", kind)})

@@ -147,11 +147,11 @@ func (s *Sink) Fleet(f Fleet) {
 	if s.ended() {
 		return
 	}
-	s.statsd.gauge("worker.busy", float64(f.Busy), nil)
-	s.statsd.gauge("worker.slots", float64(f.Slots), nil)
-	s.statsd.gauge("worker.strays", float64(f.Strays), nil)
-	s.statsd.gauge("worker.parked", float64(f.Parked), nil)
-	s.statsd.gauge("worker.goroutines", float64(runtime.NumGoroutine()), nil)
+	s.statsd.distribution("worker.busy", float64(f.Busy), nil)
+	s.statsd.distribution("worker.slots", float64(f.Slots), nil)
+	s.statsd.distribution("worker.strays", float64(f.Strays), nil)
+	s.statsd.distribution("worker.parked", float64(f.Parked), nil)
+	s.statsd.distribution("worker.goroutines", float64(runtime.NumGoroutine()), nil)
 	s.gauges.strays(f.StraysByStep)
 }
 
