@@ -53,12 +53,12 @@ type Params struct {
 	Stop        []string
 }
 
-// Response is a complete answer.
+// Response is a complete answer; beside an error, what it cost.
 type Response struct {
 	Text          content.Of[string]
 	Model         executor.ModelVersion
-	Usage         executor.Usage
-	Provider      Name // who answered, also through a chain
+	Usage         executor.Usage // zero: the provider did not say; through a chain that of failed providers too
+	Provider      Name           // who answered, also through a chain
 	ModelProvider ModelProvider
 	FirstToken    time.Duration // zero when not streamed
 }
@@ -67,13 +67,14 @@ type Response struct {
 type Chunk struct {
 	Text content.Of[string] // the new text; zero on the last chunk
 	Tool bool               // a tool-call delta: a token, but no text
-	Done *Response          // set on the last chunk only: whole text, usage, model
+	Done *Response          // on the last chunk only: whole text, usage, model; beside an error without a text
 }
 
 // IsToken reports whether the chunk shows a token: new text, or a tool-call delta. Role-only and empty chunks are none.
 func (c Chunk) IsToken() bool { return c.Tool || c.Text.Reveal() != "" }
 
-// Call is the record of one finished call to one provider: all that may be logged of it.
+// Call is the record of one finished call to one provider: all that may be logged of it. A call that breaker or gate kept from
+// being made has none. One whose client panicked is a provider_error without a status.
 type Call struct {
 	Provider      Name
 	ModelProvider ModelProvider
@@ -89,15 +90,19 @@ type Call struct {
 
 // Observer is told what providers do. Its methods are called from many goroutines and must not block.
 type Observer interface {
+	// CallFinished is told once for each call that was made, by Guard. The context is the call's and may have ended.
 	CallFinished(context.Context, Call)
+	// FellBack is told by a chain that moves on. kind is KindNone when from was not asked, because its gate said not yet.
 	FellBack(ctx context.Context, from, to Name, kind Kind)
+	// BreakerChanged is told by Guard when a breaker opens, and when it closes again.
 	BreakerChanged(n Name, model executor.ModelVersion, open bool)
 }
 
 // Gate limits calls to a provider across the whole fleet. tasks implements it in Redis.
 type Gate interface {
 	// Enter asks for a place. It returns leave, to be called once when the call is over, or
-	// *executor.Parked when no place is free soon, or the context's error.
+	// *executor.Parked when no place is free soon, or the context's error. Any other error says that the gate is out of
+	// order, and stops nobody.
 	Enter(ctx context.Context, n Name) (leave func(), err error)
 	// Close keeps everybody from calling n until the given time (a 429 said so).
 	Close(ctx context.Context, n Name, until time.Time)
