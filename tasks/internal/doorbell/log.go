@@ -23,11 +23,14 @@ func (silent) Error(string, ...any) {}
 // asynqLog says in fixed words what asynq says in free text: its lines quote errors, arguments and, of a panic, the value.
 type asynqLog struct{ to Logger }
 
+// leasesUnreadable is to be alerted on (docs/asynq.md).
+const leasesUnreadable = "asynq cannot list lost deliveries: an entry may be damaged"
+
 // sayings are the beginnings of asynq's warnings and errors, and what is logged for them.
 var sayings = []struct{ begins, say string }{
 	// D16: one damaged entry among the leases keeps all of the queue's lost rings from coming back. The runs' own sweeper
 	// rings anew, so work goes on; the entry must be removed by hand.
-	{"recoverer: could not list lease expired tasks", "asynq cannot list lost deliveries: an entry may be damaged"},
+	{"recoverer: could not list lease expired tasks", leasesUnreadable},
 	{"recoverer:", "asynq could not take back a lost delivery"},
 	{"Dequeue error", "asynq could not take a task"},
 	{"Could not remove task", "asynq could not record a finished task, and will try again"},
@@ -52,6 +55,9 @@ func (l asynqLog) say(level func(string, ...any), args []any) {
 	}
 	for _, s := range sayings {
 		if strings.HasPrefix(text, s.begins) {
+			if s.say == leasesUnreadable {
+				level = l.to.Error // asynq itself only warns
+			}
 			level(s.say)
 			return
 		}
