@@ -60,6 +60,14 @@ tidy: ## Fail if go.mod or go.sum of any module is not tidy, or a downloaded mod
 fuzz: ## Fuzz every fuzz test for FUZZTIME (30s) each.
 	scripts/fuzz $(FUZZTIME)
 
+.PHONY: e2e
+e2e: deps ## Try the built programs as outsiders do: real Redis, a provider on the wire, signals and kills.
+	go test -race -count=1 ./internal/e2e/...
+
+.PHONY: failover
+failover: ## Play the sixteen provider faults of the public benchmark, about 15 seconds, beside the published results.
+	go run ./bench/failover
+
 ##### Deploy
 
 .PHONY: manifests

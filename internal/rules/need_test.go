@@ -28,7 +28,7 @@ func TestNeedInstallsOnlyWhatIsMissing(t *testing.T) {
 		},
 		{
 			name: "a new Debian without lists", managers: map[string]string{"apt-get": apt}, provides: "redis-server gcc",
-			want: []string{"install", "update", "install -y -q --no-install-recommends redis-server gcc"},
+			want: []string{"install", "update", "install -y -q --no-install-recommends redis-server gcc libc6-dev"},
 		},
 		{
 			name: "macOS", present: []string{"gcc"}, managers: map[string]string{"brew": brew}, provides: "redis-server",
