@@ -33,7 +33,7 @@ func (s *Sink) newCallMeter(k callKey) *callMeter {
 	m := &callMeter{}
 	m.counts = []counter{{
 		name: "provider.calls",
-		tags: append(who[:2:2], tag("error_kind", k.kind.String()), tag("status_class", k.status)),
+		tags: with(who, tag("error_kind", k.kind.String()), tag("status_class", k.status)),
 	}}
 	m.dists = []samples{
 		callLatency:    {name: "provider.latency", tags: who},

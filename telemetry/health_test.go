@@ -71,7 +71,7 @@ func TestHealthServerServesUntilItIsClosed(t *testing.T) {
 	}
 	body, err := io.ReadAll(res.Body)
 	res.Body.Close()
-	if err != nil || res.StatusCode != 200 || string(body) != "{\"status\":\"ready\"}\n" {
+	if err != nil || res.StatusCode != http.StatusOK || string(body) != "{\"status\":\"ready\"}\n" {
 		t.Errorf("%v %d %q", err, res.StatusCode, body)
 	}
 	if _, err := telemetry.ServeHealth(t.Context(), s.Addr(), telemetry.NewHealth(nil)); err == nil {

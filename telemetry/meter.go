@@ -80,16 +80,16 @@ type cached interface{ drain(to sender, last bool) }
 // cache keeps one meter for each key. It is for many goroutines. When it holds as many as it may it starts anew, and what
 // it held is drained once more before it dies; so its size is bounded whatever names come.
 type cache[K comparable, M cached] struct {
-	make func(K) M
-	most int
+	fresh func(K) M
+	most  int
 
 	mu      sync.RWMutex
 	kept    map[K]M
 	retired []M
 }
 
-func newCache[K comparable, M cached](most int, make func(K) M) *cache[K, M] {
-	return &cache[K, M]{make: make, most: most, kept: map[K]M{}}
+func newCache[K comparable, M cached](most int, fresh func(K) M) *cache[K, M] {
+	return &cache[K, M]{fresh: fresh, most: most, kept: map[K]M{}}
 }
 
 func (c *cache[K, M]) get(key K) M {
@@ -99,7 +99,7 @@ func (c *cache[K, M]) get(key K) M {
 	if ok {
 		return m
 	}
-	fresh := c.make(key)
+	made := c.fresh(key)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if m, ok := c.kept[key]; ok {
@@ -111,8 +111,8 @@ func (c *cache[K, M]) get(key K) M {
 		}
 		c.kept = map[K]M{}
 	}
-	c.kept[key] = fresh
-	return fresh
+	c.kept[key] = made
+	return made
 }
 
 // drain drains every meter, the retired ones for the last time.

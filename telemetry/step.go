@@ -53,8 +53,8 @@ type tokenCounters struct {
 
 func (s *Sink) newStepMeter(k stepKey) *stepMeter {
 	flowStep := s.names.flowStep(k.flow, k.step)
-	ended := append(flowStep[:2:2], tag("outcome", k.outcome.String()))
-	finished := append(ended[:3:3],
+	ended := with(flowStep, tag("outcome", k.outcome.String()))
+	finished := with(ended,
 		tag("failure_class", k.class.String()),
 		tag("worst_outcome", k.worst.String()),
 		tag("queue", s.names.queue(k.queue)))
@@ -110,11 +110,11 @@ func (m *stepMeter) pay(s *Sink, t *ProviderTokens) {
 			return
 		}
 	}
-	tags := append(m.flowStep[:2:2], tag("model_provider", s.names.modelProvider(t.ModelProvider)), tag("model", s.names.model(t.Model)))
+	tags := with(m.flowStep, tag("model_provider", s.names.modelProvider(t.ModelProvider)), tag("model", s.names.model(t.Model)))
 	m.tokens = append(m.tokens, tokenCounters{t.ModelProvider, t.Model, len(m.counts)})
 	m.counts = append(m.counts,
-		counter{name: "step.tokens", tags: append(tags[:4:4], "token_type:input"), n: t.Usage.Input()},
-		counter{name: "step.tokens", tags: append(tags[:4:4], "token_type:output"), n: t.Usage.Output()})
+		counter{name: "step.tokens", tags: with(tags, "token_type:input"), n: t.Usage.Input()},
+		counter{name: "step.tokens", tags: with(tags, "token_type:output"), n: t.Usage.Output()})
 }
 
 // stepLevel is the level of a step's line: what did not go as it should is a warning.

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -79,15 +80,16 @@ func tag(key, value string) string {
 	return key + ":" + value
 }
 
+// with returns tags and more, without writing behind tags.
+func with(tags []string, more ...string) []string { return append(slices.Clip(tags), more...) }
+
 // word returns s if it is one of known, none if it is empty and Other otherwise.
 func word(s string, known []string) string {
 	if s == "" {
 		return None
 	}
-	for _, k := range known {
-		if s == k {
-			return s
-		}
+	if slices.Contains(known, s) {
+		return s
 	}
 	return Other
 }
