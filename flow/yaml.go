@@ -13,13 +13,6 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Bounds on the shape of a flow file. The parser needs time and memory that grow with the square of both, so they
-// are checked on the tokens, before it sees the file.
-const (
-	maxNesting  = 64
-	maxSiblings = 256 // keys of one mapping
-)
-
 const secondDocument = "a second YAML document; a flow file holds one"
 
 // document is a parsed flow file.
@@ -35,8 +28,8 @@ func parseYAML(file string, data []byte, found *findings) *document {
 	if !ok {
 		return nil
 	}
-	if at, message := tooComplex(lexer.Tokenize(text)); message != "" {
-		found.add(file, at, "%s", message)
+	if r := tooComplex(lexer.Tokenize(text)); r != nil {
+		found.add(file, r.at, "%s", r.message)
 		return nil
 	}
 	tree, err := parser.ParseBytes([]byte(text), 0, parser.AllowDuplicateMapKey())
@@ -96,55 +89,6 @@ func plainText(file string, data []byte, found *findings) (string, bool) {
 		}
 	}
 	return text, true
-}
-
-// tooComplex finds a file that is nested too deeply, has too many keys in one mapping, or several documents.
-func tooComplex(tokens token.Tokens) (position, string) {
-	open, run := 0, 0         // brackets; indicators in a row
-	headers := 0              // of documents
-	siblings := map[int]int{} // block keys by column
-	for i, t := range tokens {
-		if t.Position == nil {
-			continue
-		}
-		switch t.Type {
-		case token.MappingStartType, token.SequenceStartType:
-			open++
-		case token.MappingEndType, token.SequenceEndType:
-			open--
-		case token.DocumentHeaderType:
-			if headers++; headers > 2 {
-				return positionOf(t), secondDocument
-			}
-		case token.SequenceEntryType, token.MappingKeyType:
-			run++
-			for column := range siblings {
-				if column > t.Position.Column {
-					delete(siblings, column)
-				}
-			}
-		case token.MappingValueType:
-			if i == 0 || open > 0 {
-				continue
-			}
-			column := tokens[i-1].Position.Column
-			if siblings[column]++; siblings[column] > maxSiblings {
-				return positionOf(t), "more than 256 keys in one mapping"
-			}
-			for c := range siblings {
-				if c > column {
-					delete(siblings, c)
-				}
-			}
-			run = 0
-		default:
-			run = 0
-		}
-		if open > maxNesting || run > maxNesting || open == 0 && len(siblings) > maxNesting {
-			return positionOf(t), "nested more than 64 deep"
-		}
-	}
-	return position{}, ""
 }
 
 // anchorCollector notes the anchored nodes by name.
