@@ -22,7 +22,7 @@ type tuning struct {
 
 // steady is for commands that may be sent twice: a connection that swallows them is given up early, and an outage of some
 // seconds is waited out.
-var steady = tuning{readTimeout: time.Second, maxRetries: 10, minBackoff: 50 * time.Millisecond, maxBackoff: 1500 * time.Millisecond}
+var steady = tuning{readTimeout: time.Second, maxRetries: 20, minBackoff: 20 * time.Millisecond, maxBackoff: 500 * time.Millisecond}
 
 // taking is for the script that takes a task: sent once, and its answer waited for, since a task whose answer is lost is
 // out of reach until its lease has ended.

@@ -32,6 +32,17 @@ func Coalesce(rdb redis.UniversalClient) (redis.UniversalClient, error) {
 	return rdb, nil
 }
 
+// NewScriptClient returns a coalescing copy of rdb for scripts that may run twice: it has connections of its own, tries
+// again for some ten seconds while Redis is out of reach, and gives up on an answer after one second. The caller closes it.
+// Errors: ErrClient.
+func NewScriptClient(rdb redis.UniversalClient) (redis.UniversalClient, error) {
+	own, err := clone(rdb, steady)
+	if err != nil {
+		return nil, err
+	}
+	return Coalesce(own)
+}
+
 // coalescer is the hook of one client of one node.
 type coalescer struct {
 	client *redis.Client

@@ -90,13 +90,11 @@ func (s *Server) assemble() error {
 		return err
 	}
 	s.yard = newYard(listens, queues, s.config.Logger)
-	scripts, err := s.client(steady)
+	scripts, err := NewScriptClient(s.config.Redis)
 	if err != nil {
 		return err
 	}
-	if _, err := Coalesce(scripts); err != nil {
-		return err
-	}
+	s.clients = append(s.clients, scripts)
 	s.keeper = newKeeper(scripts, queues, s.config.Logger)
 	for i := range s.config.Servers {
 		own, err := s.client(steady)
