@@ -10,7 +10,7 @@ bin := $(CURDIR)/bin
 
 .PHONY: help
 help: ## Print these targets.
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
 ##### Build and try
 

@@ -151,12 +151,8 @@ func writeFile(t *testing.T, path, text string) {
 func printConfig(t *testing.T, worker, config string, w workload) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), worker, "run", "--config", config, "--print-config")
-	cmd.Env = []string{"FOURFOLD_REDIS=rediss://worker:secret-password@127.0.0.1:6379/0", "DD_AGENT_HOST=127.0.0.1", "HOME=" + t.TempDir()}
-	for _, e := range w.Spec.Template.Spec.Containers[0].Env {
-		if e.Value != "" {
-			cmd.Env = append(cmd.Env, e.Name+"="+e.Value)
-		}
-	}
+	cmd.Env = append(w.Spec.Template.Spec.Containers[0].plainEnv(),
+		"FOURFOLD_REDIS=rediss://worker:secret-password@127.0.0.1:6379/0", "DD_AGENT_HOST=127.0.0.1")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("worker run --print-config: %v\n%s", err, out)

@@ -54,7 +54,7 @@ func TestEachDirectDependencyIsADecision(t *testing.T) {
 	}
 }
 
-var makeRule = regexp.MustCompile(`(?m)^([a-z][a-z-]*):(.*)$`)
+var makeRule = regexp.MustCompile(`(?m)^([a-z][a-z0-9-]*):(.*)$`)
 
 // makeTargets returns the Makefile's targets with the line that `make` prints of each.
 func makeTargets(t *testing.T) map[string]string {
