@@ -30,6 +30,10 @@ func TestExpressionsSeeInputsAsTheyAre(t *testing.T) {
 		`input.title`:                                       `"Ü & <b>"`,
 		`input.none`:                                        `null`,
 		`input.missing`:                                     `null`,
+		`input.language ?? "en"`:                            `"en"`,
+		`input.meta?.language`:                              `null`,
+		`input.tables[:10] == take(input.tables, 10)`:       `true`,
+		`len(input.title[:200])`:                            `7`,
 		// Numbers pass through exactly, whatever their size, and still compare.
 		`input.big`:                       `12345678901234567890`,
 		`[input.long, input.half]`:        `[3.14159265358979323846,1.5]`,

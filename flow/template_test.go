@@ -34,6 +34,8 @@ func TestTemplatesPrintValuesAsTextOrJSON(t *testing.T) {
 		`{{define "row"}}{{.id}},{{end}}{{range .input.tables}}{{template "row" .}}{{end}}`: `a,b,`,
 		`{{define "all"}}{{.input.title}}{{end}}{{template "all" .}}`:                       `Ü & <b>`,
 		`{{if and (gt (len .input.tables) 1) (eq .input.yes true)}}two{{end}}`:              `two`,
+		`{{if index .input "missing"}}yes{{else}}no{{end}}`:                                 `no`,
+		`{{with .input.none}}yes{{else}}no{{end}}`:                                          `no`,
 		`{{print .input.title 1}}`:                                                          `Ü & <b>1`,
 		"a{{- /* gone */ -}} b":                                                             `ab`,
 	} {
