@@ -42,7 +42,8 @@ func (s *Sink) newCallMeter(k callKey) *callMeter {
 	return m
 }
 
-// CallFinished counts the call, and logs it if it failed.
+// CallFinished counts the call and the tokens that its step paid, also for an answer that was no good, and logs it if it
+// failed.
 func (s *Sink) CallFinished(_ context.Context, c provider.Call) {
 	if s.ended() {
 		return
@@ -58,6 +59,9 @@ func (s *Sink) CallFinished(_ context.Context, c provider.Call) {
 		m.observe(callFirstToken, c.FirstToken.Seconds())
 	}
 	m.unlock()
+	if !c.Scope.Step.IsZero() {
+		s.pay(tokenKey{c.Scope.Flow, c.Scope.Step, c.ModelProvider, c.Model}, c.Usage)
+	}
 	if c.Kind != provider.KindNone {
 		s.logCall(&c)
 	}

@@ -22,10 +22,10 @@ type StepFinished struct {
 	ErrorKind     provider.Kind
 	Reason        provider.Reason
 	QueueWait     time.Duration    // from due to begun
-	Tokens        []ProviderTokens // by provider and model over all attempts; not kept after the call
+	Tokens        []ProviderTokens // paid outside of provider calls, by a handler; calls tell theirs. Not kept after the call
 }
 
-// ProviderTokens is what one provider was paid for within a step. Unknown usage is not reported: it is not zero.
+// ProviderTokens is what one provider was paid within a step. Unknown usage is not reported: it is not zero.
 type ProviderTokens struct {
 	ModelProvider provider.ModelProvider
 	Model         executor.ModelVersion

@@ -29,7 +29,7 @@ func (s *Sink) Lose(lines, payloads int64) {
 
 // ForgetOften makes the Sink start its caches of tags anew after so many kinds.
 func (s *Sink) ForgetOften(kinds int) {
-	s.steps.most, s.calls.most, s.runs.most = kinds, kinds, kinds
+	s.steps.most, s.calls.most, s.runs.most, s.tokens.most = kinds, kinds, kinds, kinds
 }
 
 // QueueMessagePrefixes are how the queue library's messages begin that QueueLog knows.

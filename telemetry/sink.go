@@ -38,6 +38,7 @@ type Sink struct {
 	steps  *cache[stepKey, *stepMeter]
 	calls  *cache[callKey, *callMeter]
 	runs   *cache[runKey, *runMeter]
+	tokens *cache[tokenKey, *tokenMeter]
 	gauges gauges
 
 	flushing sync.Mutex // one goroutine drains at a time
@@ -64,6 +65,7 @@ func newSink(client *statsdClient, log *Logger) *Sink {
 	s.steps = newCache(stepKinds, s.newStepMeter)
 	s.calls = newCache(callKinds, s.newCallMeter)
 	s.runs = newCache(callKinds, s.newRunMeter)
+	s.tokens = newCache(stepKinds, s.newTokenMeter)
 	s.stopped.Go(s.flushRegularly)
 	return s
 }
@@ -132,6 +134,7 @@ func (s *Sink) drain() {
 	s.steps.drain(s.statsd)
 	s.calls.drain(s.statsd)
 	s.runs.drain(s.statsd)
+	s.tokens.drain(s.statsd)
 	s.gauges.send(s.statsd, &s.names)
 	if n := s.log.dropped(); n > s.told {
 		s.statsd.count("telemetry.dropped", n-s.told, []string{"part:log"})

@@ -27,7 +27,7 @@ type stepKey struct {
 	skipped            bool
 }
 
-// The metrics of a stepMeter, as indices; tokens come behind finished.
+// The metrics of a stepMeter, as indices.
 const (
 	stepFinished = 0
 
@@ -39,16 +39,7 @@ const (
 // stepMeter has the metrics of the steps of one key and the beginning of their log lines.
 type stepMeter struct {
 	meter
-	flowStep []string // tags
-	tokens   []tokenCounters
-	line     []byte // nil: the level is not logged
-}
-
-// tokenCounters are where one provider's tokens are counted: input at count, output behind it.
-type tokenCounters struct {
-	provider provider.ModelProvider
-	model    executor.ModelVersion
-	count    int
+	line []byte // nil: the level is not logged
 }
 
 func (s *Sink) newStepMeter(k stepKey) *stepMeter {
@@ -58,7 +49,7 @@ func (s *Sink) newStepMeter(k stepKey) *stepMeter {
 		tag("failure_class", k.class.String()),
 		tag("worst_outcome", k.worst.String()),
 		tag("queue", s.names.queue(k.queue)))
-	m := &stepMeter{flowStep: flowStep, line: s.stepLine(k)}
+	m := &stepMeter{line: s.stepLine(k)}
 	m.counts = []counter{{name: "step.finished", tags: finished}}
 	m.dists = []samples{
 		stepLatency:   {name: "step.latency", tags: ended},
@@ -89,32 +80,14 @@ func (s *Sink) StepFinished(_ context.Context, f StepFinished) {
 		m.observe(stepAttempts, float64(e.Attempts))
 		m.observe(stepQueueWait, f.QueueWait.Seconds())
 	}
-	for i := range f.Tokens {
-		m.pay(s, &f.Tokens[i])
-	}
 	m.unlock()
+	for i := range f.Tokens {
+		t := &f.Tokens[i]
+		s.pay(tokenKey{f.Flow, e.Step, t.ModelProvider, t.Model}, t.Usage)
+	}
 	if m.line != nil {
 		s.logStep(m.line, &f)
 	}
-}
-
-// pay counts tokens. The meter is locked.
-func (m *stepMeter) pay(s *Sink, t *ProviderTokens) {
-	if !t.Usage.Known() {
-		return
-	}
-	for i := range m.tokens {
-		if c := &m.tokens[i]; c.provider == t.ModelProvider && c.model == t.Model {
-			m.add(c.count, t.Usage.Input())
-			m.add(c.count+1, t.Usage.Output())
-			return
-		}
-	}
-	tags := with(m.flowStep, tag("model_provider", s.names.modelProvider(t.ModelProvider)), tag("model", s.names.model(t.Model)))
-	m.tokens = append(m.tokens, tokenCounters{t.ModelProvider, t.Model, len(m.counts)})
-	m.counts = append(m.counts,
-		counter{name: "step.tokens", tags: with(tags, "token_type:input"), n: t.Usage.Input()},
-		counter{name: "step.tokens", tags: with(tags, "token_type:output"), n: t.Usage.Output()})
 }
 
 // stepLevel is the level of a step's line: what did not go as it should is a warning.
