@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// BreakerConfig: zero values mean the defaults named.
+// BreakerConfig says when a breaker opens. Zero values mean the defaults named.
 type BreakerConfig struct {
 	Failures int           // consecutive failures that open it; 5
 	Cooldown time.Duration // how long it stays open at least; 10s

@@ -119,16 +119,22 @@ func TestWhenAllFailTheLastOneNamesTheClassAndAnyMayBeAskedAgain(t *testing.T) {
 		{"first again", []provider.Signal{down, badly}, provider.KindInvalidRequest, executor.Failure{Class: executor.ClassUpstream4xx, Retry: executor.RetryYes}},
 		{"none again", []provider.Signal{missing, badly}, provider.KindInvalidRequest, executor.Failure{Class: executor.ClassUpstream4xx, Retry: executor.RetryNo}},
 		{
-			"the shortest wait", []provider.Signal{after(limited, 9*time.Second), after(limited, 4*time.Second), after(limited, 7*time.Second)},
-			provider.KindRateLimit, executor.Failure{Class: executor.ClassUpstream4xx, Retry: executor.RetryYes, RetryAfter: 4 * time.Second},
+			"the shortest wait",
+			[]provider.Signal{after(limited, 9*time.Second), after(limited, 4*time.Second), after(limited, 7*time.Second)},
+			provider.KindRateLimit,
+			executor.Failure{Class: executor.ClassUpstream4xx, Retry: executor.RetryYes, RetryAfter: 4 * time.Second},
 		},
 		{
-			"one that names no wait may be asked at once", []provider.Signal{down, after(limited, 4*time.Second)},
-			provider.KindRateLimit, executor.Failure{Class: executor.ClassUpstream4xx, Retry: executor.RetryYes},
+			"one that names no wait may be asked at once",
+			[]provider.Signal{down, after(limited, 4*time.Second)},
+			provider.KindRateLimit,
+			executor.Failure{Class: executor.ClassUpstream4xx, Retry: executor.RetryYes},
 		},
 		{
-			"a wait of one that may not be asked again is none", []provider.Signal{after(missing, time.Second), after(limited, 4*time.Second)},
-			provider.KindRateLimit, executor.Failure{Class: executor.ClassUpstream4xx, Retry: executor.RetryYes, RetryAfter: 4 * time.Second},
+			"a wait of one that may not be asked again is none",
+			[]provider.Signal{after(missing, time.Second), after(limited, 4*time.Second)},
+			provider.KindRateLimit,
+			executor.Failure{Class: executor.ClassUpstream4xx, Retry: executor.RetryYes, RetryAfter: 4 * time.Second},
 		},
 	} {
 		var clients []*fake

@@ -14,7 +14,7 @@ func (c *Chain) Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error]
 			return
 		}
 		for p.more() {
-			err, tokens, over := p.relay(ctx, req, yield)
+			tokens, over, err := p.relay(ctx, req, yield)
 			if over {
 				return
 			}
@@ -30,23 +30,23 @@ func (c *Chain) Stream(ctx context.Context, req Request) iter.Seq2[Chunk, error]
 // relay passes one client's stream on. over: the answer is complete, or nobody listens any more. Otherwise err is why the stream
 // failed, and tokens whether it had shown a token. Chunks before the first token are not passed on: they may belong to a stream
 // that fails.
-func (p *pass) relay(ctx context.Context, req Request, yield func(Chunk, error) bool) (err error, tokens, over bool) {
+func (p *pass) relay(ctx context.Context, req Request, yield func(Chunk, error) bool) (tokens, over bool, err error) {
 	for chunk, err := range p.client().Stream(p.context(ctx), req) {
 		if chunk.Done != nil {
 			p.paid(*chunk.Done)
 		}
 		if err != nil {
-			return err, tokens, false
+			return tokens, false, err
 		}
 		if chunk.Done != nil {
 			done := p.answer(*chunk.Done)
 			chunk.Done = &done
 			yield(chunk, nil)
-			return nil, tokens, true
+			return tokens, true, nil
 		}
 		if tokens = tokens || chunk.IsToken(); tokens && !yield(chunk, nil) {
-			return nil, tokens, true
+			return tokens, true, nil
 		}
 	}
-	return Judge(Signal{Provider: p.client().Name(), Seen: SeenCut, AfterFirstToken: tokens}), tokens, false
+	return tokens, false, Judge(Signal{Provider: p.client().Name(), Seen: SeenCut, AfterFirstToken: tokens})
 }

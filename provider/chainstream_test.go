@@ -78,15 +78,18 @@ func TestAStreamCanBeLeft(t *testing.T) {
 	}
 	b := answers(t, "b")
 	n := 0
-	for range chainOf(a, b).Stream(t.Context(), provider.Request{}) {
-		if n++; n == 3 {
+	for _, err := range chainOf(a, b).Stream(t.Context(), provider.Request{}) {
+		if n++; n == 3 || err != nil {
 			break
 		}
 	}
 	if n != 3 || released != 1 || b.calls() != 0 {
 		t.Errorf("%d chunks, released %d times, second asked %d times", n, released, b.calls())
 	}
-	for range chainOf(answers(t, "c")).Stream(t.Context(), provider.Request{}) {
+	for _, err := range chainOf(answers(t, "c")).Stream(t.Context(), provider.Request{}) {
+		if err != nil {
+			t.Error(err)
+		}
 		break // at the first token
 	}
 }

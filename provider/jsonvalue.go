@@ -130,7 +130,7 @@ func isScalars(text string) bool {
 	for n := 0; ; n++ {
 		var raw json.RawMessage
 		if err := decoder.Decode(&raw); err != nil {
-			return err == io.EOF && n > 0 //nolint:errorlint // Decode returns io.EOF itself
+			return err == io.EOF && n > 0
 		}
 	}
 }

@@ -185,7 +185,10 @@ func TestTheProbeIsReleasedOnEveryPath(t *testing.T) {
 		f.parts = func(context.Context, int) iter.Seq2[provider.Chunk, error] {
 			return func(yield func(provider.Chunk, error) bool) { yield(part("x"), nil) }
 		}
-		for range g.Stream(t.Context(), provider.Request{}) {
+		for _, err := range g.Stream(t.Context(), provider.Request{}) {
+			if err != nil {
+				t.Error(err)
+			}
 			break
 		}
 		f.does(answer)

@@ -250,7 +250,7 @@ func TestErrorObjectsInAnAnswerAreJudgedByWhatTheySay(t *testing.T) {
 // everySignal yields signals of every event, status and a code of each group.
 func everySignal(yield func(provider.Signal) bool) {
 	for seen := provider.SeenStatus; seen.String() != "invalid"; seen++ {
-		for status := 0; status <= 600; status++ {
+		for status := range 601 {
 			for _, code := range []string{"", "insufficient_quota", "model_not_found", "rate_limit", "server_error"} {
 				s := provider.Signal{Provider: provider.MustName("primary"), Seen: seen, Status: status}
 				if code != "" {

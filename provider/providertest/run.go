@@ -28,11 +28,11 @@ type Fixture struct {
 // CanaryText is the canary of fixtures that name none.
 const CanaryText = "canary-5d1f0c"
 
-// Run runs the suite. make is called for each test of it, and may register clean-ups.
-func Run(t *testing.T, make func(t *testing.T) Fixture) {
+// Run runs the suite. fixture is called for each test of it, and may register clean-ups.
+func Run(t *testing.T, fixture func(t *testing.T) Fixture) {
 	t.Helper()
 	for _, c := range checks {
-		t.Run(c.name, func(t *testing.T) { c.run(t, make(t).complete()) })
+		t.Run(c.name, func(t *testing.T) { c.run(t, fixture(t).complete()) })
 	}
 }
 

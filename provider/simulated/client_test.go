@@ -161,7 +161,7 @@ func TestEachBehaviourEndsAsAProviderWould(t *testing.T) {
 				var answer provider.Response
 				var err error
 				if req := asks("a", `The tables: {"tables":[1,2]} and []`, schema); streamed {
-					answer, err = end(t, c, ctx, req)
+					answer, err = end(ctx, t, c, req)
 				} else {
 					answer, err = c.Complete(ctx, req)
 				}
@@ -181,7 +181,7 @@ func TestEachBehaviourEndsAsAProviderWould(t *testing.T) {
 }
 
 // end reads a stream to its end, and holds its pieces against the answer.
-func end(t *testing.T, c provider.Client, ctx context.Context, req provider.Request) (answer provider.Response, err error) {
+func end(ctx context.Context, t *testing.T, c provider.Client, req provider.Request) (answer provider.Response, err error) {
 	t.Helper()
 	var text strings.Builder
 	for chunk, e := range c.Stream(ctx, req) {
