@@ -1,0 +1,103 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fourfold/cmd/internal/cli"
+)
+
+type grammar struct {
+	Do do `cmd:"" help:"Do it."`
+}
+
+type do struct {
+	Number int    `help:"A number."`
+	Secret string `env:"-" help:"Not from the environment."`
+}
+
+// record is what a command was run with.
+type record struct{ do }
+
+var result error
+
+// Run is what kong calls.
+func (d do) Run(ctx context.Context, _ cli.Streams, got *record) error {
+	got.do = d
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return result
+}
+
+func run(t *testing.T, args ...string) (status int, got do, out, errs string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	var seen record
+	p := cli.Program{
+		Name: "try", Description: "Try it.", Grammar: &grammar{},
+		Streams: cli.Streams{Out: &stdout, Err: &stderr}, Bind: []any{&seen},
+	}
+	status = p.Run(t.Context(), args)
+	return status, seen.do, stdout.String(), stderr.String()
+}
+
+func TestExitStatuses(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		args   []string
+		result error
+		status int
+		out    string // begins
+		err    string
+	}{
+		{"good", []string{"do"}, nil, 0, "", ""},
+		{"an outcome says nothing more", []string{"do"}, cli.Status(cli.StatusDegraded), 3, "", ""},
+		{"an error of its own", []string{"do"}, errors.New("first\nsecond"), 1, "", "try: first\ntry: second\n"},
+		{"wrong usage that the command saw", []string{"do"}, cli.Usagef("not %d", 5), 2, "", "try: not 5\nTry: try --help\n"},
+		{"wrong usage", []string{"do", "--number=x"}, nil, 2, "", "try: --number"},
+		{"no command", nil, nil, 2, "", "try: expected"},
+		{"help", []string{"do", "--help"}, nil, 0, "Usage: try do", ""},
+	} {
+		result = c.result
+		status, _, out, errs := run(t, c.args...)
+		if status != c.status || !strings.HasPrefix(out, c.out) || !strings.HasPrefix(errs, c.err) || (c.err == "") != (errs == "") {
+			t.Errorf("%s: status %d, %q, %q", c.name, status, out, errs)
+		}
+	}
+	result = nil
+}
+
+func TestEveryFlagIsAlsoAVariableAndStandsAboveIt(t *testing.T) {
+	t.Setenv("FOURFOLD_NUMBER", "7")
+	t.Setenv("FOURFOLD_SECRET", "x")
+	if _, got, _, _ := run(t, "do"); got != (do{Number: 7}) {
+		t.Errorf("%+v", got)
+	}
+	if _, got, _, _ := run(t, "do", "--number", "8"); got.Number != 8 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestTablesAlignNumbersRightAndWordsLeft(t *testing.T) {
+	var b bytes.Buffer
+	cli.Table{
+		Header: []string{"NAME", "N", "SHARE"},
+		Rows:   [][]string{{"größer", "5", "-"}, {"x", "1200", "3.5"}},
+		Colour: func(column int, cell string) string {
+			if column == 0 && cell == "x" {
+				return "\x1b[31m"
+			}
+			return ""
+		},
+	}.Write(&b, "> ")
+	want := "> NAME       N  SHARE\n> größer     5      -\n> \x1b[31mx\x1b[0m       1200    3.5\n"
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
