@@ -40,14 +40,22 @@ func Load(fsys fs.FS, name string) (*Bundle, error) {
 	return assemble(base, data, fromFS(fsys, dir), found)
 }
 
-// assemble checks a flow file and makes the bundle of the files that the check has read.
-func assemble(base string, data []byte, fetch func(string) ([]byte, error), found *findings) (*Bundle, error) {
+// assemble checks a flow file and makes the bundle of the files that the check has read. Bundles come from
+// strangers, and pass through parsers that are not ours: a panic in one of them is a problem of the bundle, and must not
+// end the worker that reads it.
+func assemble(base string, data []byte, fetch func(string) ([]byte, error), found *findings) (b *Bundle, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			found.add(base, position{}, "cannot be checked: a parser failed with a panic (%T)", p)
+			b, err = nil, found.problems()
+		}
+	}()
 	files := &files{fetch: fetch, kept: map[string][]byte{base: data}, size: len(data)}
 	f := check(base, data, files, found)
 	if f == nil {
 		return nil, found.problems()
 	}
-	b := &Bundle{encoded: encodeFiles(base, files.kept), flow: f}
+	b = &Bundle{encoded: encodeFiles(base, files.kept), flow: f}
 	b.sha = sha256.Sum256(b.encoded)
 	return b, nil
 }

@@ -92,6 +92,24 @@ func TestProblemsNameTheFlowFilesFolder(t *testing.T) {
 	}
 }
 
+// brokenFS stands for a parser that cannot bear what it reads.
+type brokenFS struct{ fstest.MapFS }
+
+func (b brokenFS) Open(name string) (fs.File, error) {
+	if name == "p.tmpl" {
+		panic(errors.New("canary"))
+	}
+	return b.MapFS.Open(name)
+}
+
+func TestAPanicInAParserIsAProblem(t *testing.T) {
+	fsys := brokenFS{fstest.MapFS{"p.tmpl": {}, "flow.yaml": {Data: []byte("flow: f\nsteps:\n  - id: s\n    prompt: p.tmpl\n" + budgetLine)}}}
+	b, err := Load(fsys, "flow.yaml")
+	if want := "flow.yaml: cannot be checked: a parser failed with a panic (*errors.errorString)"; b != nil || err == nil || err.Error() != want {
+		t.Errorf("got %v, %v; want %s", b, err, want)
+	}
+}
+
 func TestLoadRefusesNamesThatAreNone(t *testing.T) {
 	for _, name := range []string{"", ".", "/flow.yaml", "../flow.yaml", "folder"} {
 		b, err := Load(fstest.MapFS{"folder/flow.yaml": {}}, name)

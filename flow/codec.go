@@ -3,6 +3,7 @@ package flow
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -62,7 +63,7 @@ func Decode(data []byte) (*Bundle, error) {
 		return content, nil
 	}
 	b, err := assemble(flowFile, files[flowFile], fetch, &findings{dir: "."})
-	if problems, ok := err.(Problems); ok {
+	if problems, ok := errors.AsType[Problems](err); ok {
 		return nil, &CorruptError{Reason: "it has problems", Problems: problems}
 	}
 	if !bytes.Equal(b.encoded, data) {

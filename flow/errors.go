@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -45,7 +46,7 @@ func (e *EvalError) Unwrap() error { return e.reason }
 // Failure classifies the error for the executor.
 func (e *EvalError) Failure() executor.Failure {
 	class := executor.ClassParse
-	if _, ok := e.reason.(*SchemaError); ok {
+	if _, ok := errors.AsType[*SchemaError](e.reason); ok {
 		class = executor.ClassSchema
 	}
 	return executor.Failure{Class: class, Retry: executor.RetryNo, Err: e}

@@ -20,7 +20,7 @@ var (
 	errNoFile       = errors.New("there is no such file")
 	errNotAFile     = errors.New("is no regular file")
 	errLeaves       = errors.New("leaves the flow file's folder")
-	errDots         = errors.New("file names are written without ..")
+	errDots         = errors.New("has .. in it; files lie in the flow file's folder or below")
 	errBackslash    = errors.New("file names are written with /")
 	errFileSize     = errors.New("is larger than 1 MiB")
 	errFlowFileSize = errors.New("is larger than 512 KiB")

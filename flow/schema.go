@@ -69,6 +69,8 @@ func schemaError(e *jsonschema.ValidationError) *SchemaError {
 		switch k := leaf.ErrorKind.(type) {
 		case *kind.Not:
 			found.Keyword = "not"
+		case *kind.RefCycle:
+			found.Keyword = "$ref"
 		default:
 			if path := k.KeywordPath(); len(path) > 0 {
 				found.Keyword = path[0]
@@ -122,12 +124,32 @@ func (c *checker) compileSchema(name string, t text) *schema {
 		c.found.add(file, position{}, "draft %d is not supported; write the schema for draft 7, 2019-09 or 2020-12", compiled.DraftVersion)
 		return nil
 	}
+	if endless(compiled) {
+		c.found.add(file, position{}, "a reference leads back to itself, so that no value fits")
+		return nil
+	}
 	sent, err := inlineSchema(file, data, loader.loaded)
 	if err != nil {
 		c.found.add(file, position{}, "%v", err)
 		return nil
 	}
 	return &schema{compiled: compiled, output: provider.OutputSchema{Name: name, JSON: sent}}
+}
+
+// endless says whether a schema refers back to itself without going into the value.
+func endless(compiled *jsonschema.Schema) bool {
+	for _, v := range []any{nil, map[string]any{}, []any{}} {
+		var invalid *jsonschema.ValidationError
+		if !errors.As(compiled.Validate(v), &invalid) {
+			continue
+		}
+		for leaf := range leaves(invalid) {
+			if _, ok := leaf.ErrorKind.(*kind.RefCycle); ok {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // schemaLoader finds the files that a schema refers to. Only files of the bundle are found.

@@ -37,7 +37,7 @@ func tooComplex(tokens token.Tokens) *misshape {
 		if t.Position == nil {
 			continue
 		}
-		message := ""
+		var message string
 		if len(s.open) > 0 {
 			message = s.inBrackets(t)
 		} else {
