@@ -415,7 +415,7 @@ func TestA429ThatSaysUntilWhenClosesTheProvider(t *testing.T) {
 		cfg.Gate = nil
 		_, err = ask(t.Context(), provider.NewChain(provider.Guard(client, cfg)))
 		f := executor.Classify(err)
-		if f.Class != executor.ClassUpstream5xx || f.Retry != executor.RetryYes || f.RetryAfter != 20*time.Second || client.calls() != 1 {
+		if f.Class != executor.ClassUpstream4xx || f.Retry != executor.RetryYes || f.RetryAfter != 20*time.Second || client.calls() != 1 {
 			t.Errorf("without a gate: %v, %v after %d calls", err, f.RetryAfter, client.calls())
 		}
 		time.Sleep(20 * time.Second)

@@ -47,10 +47,14 @@ func (g *guard) begin(ctx context.Context) (*call, error) {
 // refuse is the answer to a call that the breaker does not let through. A provider that asked to be left alone is no failure
 // where steps can be parked.
 func (g *guard) refuse(r *refusal, now time.Time) error {
-	if r.byOwner && g.cfg.Gate != nil {
-		return &executor.Parked{NotBefore: r.until}
+	s := Signal{Seen: SeenBreakerOpen, RetryAfter: r.until.Sub(now), HasRetryAfter: true}
+	if r.byOwner {
+		if g.cfg.Gate != nil {
+			return &executor.Parked{NotBefore: r.until}
+		}
+		s.Seen = SeenClosed
 	}
-	return g.judge(Signal{Seen: SeenBreakerOpen, RetryAfter: r.until.Sub(now), HasRetryAfter: true})
+	return g.judge(s)
 }
 
 // enterGate asks for a place. The ticket is handed back on every way out but the good one, a panic of the gate among them.
@@ -215,11 +219,11 @@ func (c *call) verdict() (report, time.Duration) {
 		return saysNothing, 0
 	}
 	c.record.Kind, c.record.Reason, c.record.Status = e.Kind(), e.Reason(), e.Status()
+	if e.Reason() == ReasonAborted || e.Reason() == ReasonBreakerOpen {
+		return saysNothing, 0
+	}
 	switch e.Kind() {
 	case KindNetwork, KindProviderError:
-		if e.Reason() == ReasonAborted || e.Reason() == ReasonBreakerOpen {
-			return saysNothing, 0
-		}
 		return saysDown, 0
 	case KindRateLimit:
 		after, _ := e.RetryAfter()

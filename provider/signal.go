@@ -51,6 +51,8 @@ const (
 	SeenSchemaViolation
 	// SeenBreakerOpen is a call that was not made, because the breaker is open.
 	SeenBreakerOpen
+	// SeenClosed is a call that was not made, because the provider asked with a 429 to be left alone until later.
+	SeenClosed
 	// SeenIncapable is a call that was not made, because nobody in the chain has what it requires.
 	SeenIncapable
 )
@@ -58,7 +60,7 @@ const (
 var seenNames = []string{
 	"status", "in_band", "network", "cut", "timeout", "first_token_timeout", "idle_timeout", "aborted", "no_answer", "oversize",
 	"malformed_event", "empty", "not_json", "truncated", "refusal", "content_filter", "tool_calls", "malformed_tool_call", "schema_violation",
-	"breaker_open", "incapable",
+	"breaker_open", "closed", "incapable",
 }
 
 // String names what was seen.

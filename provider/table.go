@@ -45,6 +45,7 @@ var events = map[Seen]verdict{
 	SeenOversize:          {KindProviderError, ReasonNone, yes, yes, parse},
 	SeenMalformedEvent:    {KindNetwork, ReasonNone, yes, yes, parse},
 	SeenBreakerOpen:       {KindProviderError, ReasonBreakerOpen, yes, yes, up5xx},
+	SeenClosed:            {KindRateLimit, ReasonBreakerOpen, yes, yes, up4xx},
 	SeenIncapable:         {KindInvalidRequest, ReasonCapability, no, no, up4xx},
 	SeenEmpty:             {KindOutputValidation, ReasonEmpty, no, yes, parse},
 	SeenNotJSON:           {KindOutputValidation, ReasonNotJSON, no, yes, parse},

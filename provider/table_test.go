@@ -63,6 +63,7 @@ func TestEveryEventHasItsVerdict(t *testing.T) {
 		provider.SeenToolCalls:         "output_validation/tool_calls next:no again:no schema",
 		provider.SeenSchemaViolation:   "output_validation/schema next:no again:no schema",
 		provider.SeenBreakerOpen:       "provider_error/breaker_open next:yes again:yes upstream-5xx",
+		provider.SeenClosed:            "rate_limit/breaker_open next:yes again:yes upstream-4xx",
 		provider.SeenIncapable:         "invalid_request/capability next:no again:no upstream-4xx",
 		provider.SeenStatus:            serverError, // without a status nothing is known
 		provider.SeenInBand:            serverError,
@@ -182,6 +183,7 @@ func TestTextMarkersDecideOnlyWhereNoCodeDoes(t *testing.T) {
 		{403, `{"message":"monthly spend limit reached"}`, noMoney},
 		{429, `{"error":{"message":"Limit of requests per day reached","code":"rate_limit_exceeded"}}`, noQuota},
 		{429, `{"error":{"message":"Rate limit exceeded: free-models-per-day"}}`, noQuota},
+		{429, `{"error":{"message":"Insufficient balance"}}`, noQuota},
 		{429, `{"error":{"message":"You exceeded your current quota"}}`, rateLimit}, // one provider says that of a minute, too
 		{400, `{"message":"The input (33077 tokens) is longer than the model's context length (32768 tokens)."}`, tooLong},
 		{400, `{"error":{"message":"prompt is too long: 210000 tokens"}}`, tooLong},
