@@ -1,4 +1,5 @@
-// Package redistest starts real Redis servers for tests: one, or a cluster of masters.
+// Package redistest starts real Redis servers for tests: one, a cluster of masters, or a master with a replica and a
+// sentinel.
 //
 //	rs := redistest.Start(t)                       // free loopback port, own folder, killed when the test ends
 //	rdb := rs.Client(t)                            // a go-redis client, closed when the test ends
@@ -6,6 +7,9 @@
 //
 //	rc := redistest.StartCluster(t, 3)             // three masters, all slots assigned
 //	rdb := rc.Client(t)
+//
+//	se := redistest.StartSentinel(t)               // se.Failover(t) lets the master die
+//	rdb := se.Client(t)
 //
 // The binary is FOURFOLD_REDIS_SERVER, or redis-server on the PATH; without it the test fails and says how to get it: a
 // test that needs Redis never passes unseen. A server holds nothing on disk unless Persistent is given; it dies with the

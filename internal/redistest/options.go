@@ -13,6 +13,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -23,6 +24,7 @@ type config struct {
 	dir      string
 	args     []string
 	user     string
+	admin    string // user and password that Admin uses; empty: the default user
 	password string
 	tls      *tls.Config // of clients; nil: plain TCP
 	cluster  bool
@@ -59,6 +61,30 @@ func ACLUser(name, password string, rules ...string) Option {
 		c.args = append(c.args, "--user", name, "on", ">"+password)
 		c.args = append(c.args, rules...)
 		return nil
+	}
+}
+
+// Users makes the users of an ACL file, each with the further rules, beside one with all rights that Admin uses; As returns
+// clients of theirs.
+func Users(file string, further ...string) Option {
+	return func(c *config) error {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		var out strings.Builder
+		for line := range strings.Lines(string(text)) {
+			line = strings.TrimSpace(line)
+			if line != "" && !strings.HasPrefix(line, "user default ") {
+				line += " " + strings.Join(further, " ")
+			}
+			out.WriteString(line + "\n")
+		}
+		c.admin = rand.Text()
+		out.WriteString("user " + c.admin + " on >" + c.admin + " ~* &* +@all\n")
+		path := filepath.Join(c.dir, "users.acl")
+		c.args = append(c.args, "--aclfile", path)
+		return os.WriteFile(path, []byte(out.String()), 0o600)
 	}
 }
 

@@ -12,18 +12,24 @@ import (
 	"strconv"
 	"sync"
 	"syscall"
-	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
+
+// TB is what is needed of a testing.TB. A TestMain that shares a server between tests brings one of its own: see Suite.
+type TB interface {
+	Helper()
+	Cleanup(end func())
+	Fatalf(format string, args ...any)
+}
 
 // Server is a running redis-server. Its methods fail the test when the operating system refuses; they may be called from
 // one goroutine at a time.
 type Server struct {
 	Addr string // host:port on loopback; the same after Restart
 
-	tb     testing.TB
+	tb     TB
 	config config
 	port   int
 
@@ -33,7 +39,7 @@ type Server struct {
 }
 
 // Start runs a redis-server until the test ends. It returns when the server answers.
-func Start(tb testing.TB, options ...Option) *Server {
+func Start(tb TB, options ...Option) *Server {
 	tb.Helper()
 	s := &Server{tb: tb, config: config{dir: newDir(tb)}}
 	for _, option := range options {
@@ -130,22 +136,34 @@ func (s *Server) Options() *redis.Options {
 }
 
 // Client returns a client that is closed when the test ends.
-func (s *Server) Client(tb testing.TB) *redis.Client {
+func (s *Server) Client(tb TB) *redis.Client {
 	rdb := redis.NewClient(s.Options())
+	tb.Cleanup(func() { _ = rdb.Close() }) // fails only when the test has closed it
+	return rdb
+}
+
+// As returns a client of one of Users, closed when the test ends.
+func (s *Server) As(tb TB, user, password string) *redis.Client {
+	o := s.Options()
+	o.Username, o.Password = user, password
+	rdb := redis.NewClient(o)
 	tb.Cleanup(func() { rdb.Close() })
 	return rdb
 }
 
 // Admin returns a client with all rights, whatever ACLUser allows, closed when the test ends.
-func (s *Server) Admin(tb testing.TB) *redis.Client {
+func (s *Server) Admin(tb TB) *redis.Client {
 	rdb := redis.NewClient(s.adminOptions())
-	tb.Cleanup(func() { rdb.Close() })
+	tb.Cleanup(func() { _ = rdb.Close() }) // fails only when the test has closed it
 	return rdb
 }
 
 func (s *Server) adminOptions() *redis.Options {
 	o := s.Options()
-	if s.config.user != "" {
+	switch {
+	case s.config.admin != "":
+		o.Username, o.Password = s.config.admin, s.config.admin
+	case s.config.user != "":
 		o.Username, o.Password = "", ""
 	}
 	o.MaxRetries = -1
@@ -209,16 +227,16 @@ func (s *Server) logTail() string {
 }
 
 // newDir is not the test's TempDir: that one's path holds the test's name, and can be too long for a Unix socket.
-func newDir(tb testing.TB) string {
+func newDir(tb TB) string {
 	dir, err := os.MkdirTemp("", "redistest")
 	if err != nil {
 		tb.Fatalf("redistest: %v", err)
 	}
-	tb.Cleanup(func() { os.RemoveAll(dir) })
+	tb.Cleanup(func() { _ = os.RemoveAll(dir) }) // the system clears what is left
 	return dir
 }
 
-func binary(tb testing.TB) string {
+func binary(tb TB) string {
 	tb.Helper()
 	name := os.Getenv("FOURFOLD_REDIS_SERVER")
 	if name == "" {
@@ -232,7 +250,7 @@ func binary(tb testing.TB) string {
 }
 
 // freePort finds a loopback port that nobody listens on. A cluster's node also needs the port 10000 above it, for its bus.
-func freePort(tb testing.TB, cluster bool) int {
+func freePort(tb TB, cluster bool) int {
 	tb.Helper()
 	for range 1000 {
 		port, err := listenOnce(0)
@@ -248,7 +266,7 @@ func freePort(tb testing.TB, cluster bool) int {
 			}
 		}
 	}
-	tb.Fatal("redistest: no free port")
+	tb.Fatalf("redistest: no free port")
 	return 0
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -125,4 +126,46 @@ func must(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func TestSuiteEndsWhatItStarted(t *testing.T) {
+	var suite redistest.Suite
+	s := redistest.Start(&suite)
+	rdb := s.Client(&suite)
+	must(t, rdb.Ping(t.Context()).Err())
+	suite.Close()
+	if conn, err := net.Dial("tcp", s.Addr); err == nil {
+		conn.Close()
+		t.Error("the server still listens after Close")
+	}
+	if err := rdb.Ping(t.Context()).Err(); !errors.Is(err, redis.ErrClosed) {
+		t.Errorf("the client: got %v, want ErrClosed", err)
+	}
+}
+
+func TestSentinelPromotesTheReplica(t *testing.T) {
+	s := redistest.StartSentinel(t)
+	rdb := s.Client(t)
+	must(t, rdb.Set(t.Context(), "k", "v", 0).Err())
+	s.Failover(t)
+	for { // the client asks the sentinel again only when it has seen its connection break
+		if err := rdb.Set(t.Context(), "k", "w", 0).Err(); err == nil {
+			break
+		}
+	}
+	if got, err := s.Replica.Client(t).Get(t.Context(), "k").Result(); err != nil || got != "w" {
+		t.Errorf("the promoted server holds %q, %v", got, err)
+	}
+}
+
+func TestUsersOfAFileAreHeldToTheirRules(t *testing.T) {
+	file := t.TempDir() + "/users.acl"
+	must(t, os.WriteFile(file, []byte("user default on nopass -@all +ping\nuser bob on >builder ~k +get\n"), 0o600))
+	s := redistest.Start(t, redistest.Users(file, "+set"))
+	bob := s.As(t, "bob", "builder")
+	must(t, bob.Set(t.Context(), "k", "v", 0).Err())
+	if err := bob.Get(t.Context(), "other").Err(); err == nil || !strings.HasPrefix(err.Error(), "NOPERM") {
+		t.Errorf("got %v, want NOPERM", err)
+	}
+	must(t, s.Admin(t).FlushAll(t.Context()).Err())
 }
