@@ -21,8 +21,8 @@ type attempt[T any] struct {
 	flight
 	do      Attempt[T]
 	reply   Reply[T]
-	failure Failure // class none: the reply has a value, or parked is set
-	parked  *Parked
+	parked  *Parked // the attempt was not made; what else it says does not count then
+	failure Failure // class none: the reply has a value
 }
 
 // work makes the attempt. Its error is judged here too, because judging calls methods of the error,
@@ -37,9 +37,8 @@ func (a *attempt[T]) work() {
 	var err error
 	a.reply, err = a.do(&a.flight)
 	if err != nil {
-		if a.parked, _ = errors.AsType[*Parked](err); a.parked == nil {
-			a.failure = Classify(err)
-		}
+		a.parked, _ = errors.AsType[*Parked](err)
+		a.failure = Classify(err)
 	}
 	returned = true
 }
