@@ -86,23 +86,30 @@ func bundle(t testing.TB, yaml string) *flow.Bundle {
 	return b
 }
 
+// budget is what only a hang reaches.
+const budget = "per_attempt: 60s, total: 110s"
+
 func step(id, more string) string {
-	return fmt.Sprintf("  - id: %s\n    prompt: p.tmpl\n    output: number.json\n    chain: default\n    budget: {attempts: 2, per_attempt: 5s, total: 10s}\n%s", id, more)
+	return fmt.Sprintf("  - id: %s\n    prompt: p.tmpl\n    output: number.json\n    chain: default\n    budget: {attempts: 2, %s}\n%s", id, budget, more)
 }
 
 func sickness() error {
 	return provider.Judge(provider.Signal{Provider: provider.MustName("stub"), Status: 503})
 }
 
+// fleet is workers and a producer over one Redis.
 type fleet struct {
 	t      testing.TB
-	rdb    redis.UniversalClient
+	rdb    redis.UniversalClient // the workers'
 	client *tasks.Client
 }
 
-func newFleet(t testing.TB, rdb redis.UniversalClient) *fleet {
+func newFleet(t testing.TB, rdb redis.UniversalClient) *fleet { return newFleetOf(t, rdb, rdb) }
+
+// newFleetOf is a fleet whose producer has a client, and perhaps rights, of its own.
+func newFleetOf(t testing.TB, rdb, producer redis.UniversalClient) *fleet {
 	t.Helper()
-	client, err := tasks.NewClient(tasks.ClientConfig{Redis: rdb})
+	client, err := tasks.NewClient(tasks.ClientConfig{Redis: producer})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,4 +167,8 @@ func (f *fleet) wait(run tasks.RunID) tasks.Status {
 		f.t.Fatalf("wait for %s: %v", run, err)
 	}
 	return s
+}
+
+func number(n int) content.Of[json.RawMessage] {
+	return content.New(json.RawMessage(fmt.Sprint(n)))
 }

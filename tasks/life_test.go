@@ -33,8 +33,7 @@ func hang(step string) (answer func(context.Context, string, int) (string, error
 	}, c
 }
 
-func TestCancelCutsCallsInFlightAndSpendsNoMore(t *testing.T) {
-	f := realFleet(t)
+func lifeCancelCutsCallsInFlightAndSpendsNoMore(t *testing.T, f *fleet) {
 	answer, begun := hang("two")
 	m := newModel(answer)
 	f.worker(m, nil)
@@ -56,8 +55,7 @@ func TestCancelCutsCallsInFlightAndSpendsNoMore(t *testing.T) {
 	}
 }
 
-func TestRerunRepaysNothingThatHasAValue(t *testing.T) {
-	f := realFleet(t)
+func lifeRerunRepaysNothingThatHasAValue(t *testing.T, f *fleet) {
 	sick := true
 	m := newModel(func(_ context.Context, step string, _ int) (string, error) {
 		if step == "two" && sick {
@@ -88,12 +86,11 @@ func TestRerunRepaysNothingThatHasAValue(t *testing.T) {
 	}
 }
 
-func TestTheDeadlineEndsAStepInFlight(t *testing.T) {
-	f := realFleet(t)
+func lifeTheDeadlineEndsAStepInFlight(t *testing.T, f *fleet) {
 	answer, begun := hang("one")
 	m := newModel(answer)
 	f.worker(m, nil)
-	yaml := "flow: brief\ndeadline: 1s\nsteps:\n" + strings.ReplaceAll(step("one", "")+step("two", "    needs: [one]\n"), "per_attempt: 5s, total: 10s", "per_attempt: 1s, total: 1s")
+	yaml := "flow: brief\ndeadline: 1s\nsteps:\n" + strings.ReplaceAll(step("one", "")+step("two", "    needs: [one]\n"), budget, "per_attempt: 1s, total: 1s")
 	run := f.submit(bundle(t, yaml), `1`)
 	<-begun
 	s := f.wait(run)
@@ -105,12 +102,13 @@ func TestTheDeadlineEndsAStepInFlight(t *testing.T) {
 	}
 }
 
-func TestFailFastCancelsIndependentBranches(t *testing.T) {
-	f := realFleet(t)
+func lifeFailFastCancelsIndependentBranches(t *testing.T, f *fleet) {
 	answer, begun := hang("slow")
 	m := newModel(func(ctx context.Context, step string, n int) (string, error) {
 		if step == "bad" {
-			<-begun // the other branch is under way
+			if n == 1 {
+				<-begun // the other branch is under way
+			}
 			return "", sickness()
 		}
 		return answer(ctx, step, n)
@@ -135,8 +133,7 @@ func TestFailFastCancelsIndependentBranches(t *testing.T) {
 	}
 }
 
-func TestAKeyIsOneRunAndItsReuseAConflict(t *testing.T) {
-	f := realFleet(t)
+func lifeAKeyIsOneRunAndItsReuseAConflict(t *testing.T, f *fleet) {
 	ctx := context.Background()
 	b := bundle(t, threeSteps(""))
 	submit := func(input string) (tasks.RunID, error) {
@@ -161,8 +158,7 @@ func TestAKeyIsOneRunAndItsReuseAConflict(t *testing.T) {
 	}
 }
 
-func TestUndecodableTasksAreArchivedAndStopNothing(t *testing.T) {
-	f := realFleet(t)
+func lifeUndecodableTasksAreArchivedAndStopNothing(t *testing.T, f *fleet) {
 	asynqClient := asynq.NewClientFromRedisClient(f.rdb)
 	for _, garbage := range []string{"", "{", "1|default.x|y|1|0|0|", "2|x"} {
 		if _, err := asynqClient.Enqueue(asynq.NewTask("fourfold:step", []byte(garbage)), asynq.Queue("default")); err != nil {
@@ -191,8 +187,7 @@ func TestUndecodableTasksAreArchivedAndStopNothing(t *testing.T) {
 	}
 }
 
-func TestARunWhoseBundleIsGoneIsRejected(t *testing.T) {
-	f := realFleet(t)
+func lifeARunWhoseBundleIsGoneIsRejected(t *testing.T, f *fleet) {
 	b := bundle(t, threeSteps(""))
 	run := f.submit(b, `1`)
 	if err := f.rdb.Del(context.Background(), "fourfold:bundle:"+b.SHA().String()).Err(); err != nil {
@@ -205,8 +200,7 @@ func TestARunWhoseBundleIsGoneIsRejected(t *testing.T) {
 	}
 }
 
-func TestAParkedStepHoldsNoSlotAndSpendsNoAttempt(t *testing.T) {
-	f := realFleet(t)
+func lifeAParkedStepHoldsNoSlotAndSpendsNoAttempt(t *testing.T, f *fleet) {
 	opens := time.Now().Add(1500 * time.Millisecond)
 	m := newModel(func(_ context.Context, step string, _ int) (string, error) {
 		if step == "one" && time.Now().Before(opens) {
@@ -226,8 +220,7 @@ func TestAParkedStepHoldsNoSlotAndSpendsNoAttempt(t *testing.T) {
 	}
 }
 
-func TestMaxWaitBoundsParking(t *testing.T) {
-	f := realFleet(t)
+func lifeMaxWaitBoundsParking(t *testing.T, f *fleet) {
 	m := newModel(func(context.Context, string, int) (string, error) {
 		return "", &executor.Parked{NotBefore: time.Now().Add(time.Hour)}
 	})
@@ -238,8 +231,7 @@ func TestMaxWaitBoundsParking(t *testing.T) {
 	}
 }
 
-func TestACompletionIsTold(t *testing.T) {
-	f := realFleet(t)
+func lifeACompletionIsTold(t *testing.T, f *fleet) {
 	f.worker(newModel(fine), nil)
 	run, err := f.client.Submit(context.Background(), tasks.Submission{
 		Bundle: bundle(t, threeSteps("")), Input: content.New(json.RawMessage(`1`)), OnDone: "results",
@@ -272,8 +264,7 @@ func TestACompletionIsTold(t *testing.T) {
 	}
 }
 
-func TestHandlersServeSteps(t *testing.T) {
-	f := realFleet(t)
+func lifeHandlersServeSteps(t *testing.T, f *fleet) {
 	seen := make(chan string, 1)
 	handler := func(_ context.Context, in flow.Inputs) (executor.Reply[json.RawMessage], error) {
 		seen <- string(in.Steps[executor.MustStepID("one")].Value.Reveal())

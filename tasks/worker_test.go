@@ -31,8 +31,7 @@ func public(t *testing.T, s tasks.Status) string {
 	return strings.ReplaceAll(out, s.BundleSHA.String(), "SHA")
 }
 
-func TestAChainEndsOKWithItsValues(t *testing.T) {
-	f := realFleet(t)
+func lifeAChainEndsOKWithItsValues(t *testing.T, f *fleet) {
 	m := newModel(func(context.Context, string, int) (string, error) { return "7", nil })
 	f.worker(m, nil)
 	got := public(t, f.wait(f.submit(bundle(t, threeSteps("")), `{"n":1}`)))
@@ -47,8 +46,7 @@ func TestAChainEndsOKWithItsValues(t *testing.T) {
 	}
 }
 
-func TestADegradedFirstStepNamesTheRun(t *testing.T) {
-	f := realFleet(t)
+func lifeADegradedFirstStepNamesTheRun(t *testing.T, f *fleet) {
 	m := newModel(func(_ context.Context, step string, _ int) (string, error) {
 		if step == "one" {
 			return "", sickness()
@@ -71,8 +69,7 @@ func TestADegradedFirstStepNamesTheRun(t *testing.T) {
 	}
 }
 
-func TestAFailedStepSkipsWhatRequiresIt(t *testing.T) {
-	f := realFleet(t)
+func lifeAFailedStepSkipsWhatRequiresIt(t *testing.T, f *fleet) {
 	m := newModel(func(context.Context, string, int) (string, error) { return "", sickness() })
 	f.worker(m, nil)
 	s := f.wait(f.submit(bundle(t, threeSteps("")), `1`))
@@ -84,8 +81,7 @@ func TestAFailedStepSkipsWhatRequiresIt(t *testing.T) {
 	}
 }
 
-func TestItemsAreJoinedInOrder(t *testing.T) {
-	f := realFleet(t)
+func lifeItemsAreJoinedInOrder(t *testing.T, f *fleet) {
 	m := newModel(func(context.Context, string, int) (string, error) { return "3", nil })
 	f.worker(m, nil)
 	yaml := "flow: items\nsteps:\n" + strings.Replace(step("each", "    for_each: input.list\n    max_in_flight: 2\n"), "p.tmpl", "item.tmpl", 1) + step("sum", "    needs: [each]\n")
