@@ -23,10 +23,11 @@ type fakeRedis struct {
 	listens  int
 	atOnce   int // most asks in one round trip
 	finished chan struct{}
+	log      Logger // of the processes
 }
 
 func newFakeRedis(t *testing.T) *fakeRedis {
-	f := &fakeRedis{pending: map[string][]string{}, paused: map[string]bool{}, changed: make(chan struct{}), finished: make(chan struct{})}
+	f := &fakeRedis{pending: map[string][]string{}, paused: map[string]bool{}, changed: make(chan struct{}), finished: make(chan struct{}), log: silent{}}
 	t.Cleanup(func() { close(f.finished) })
 	return f
 }
@@ -147,7 +148,7 @@ func newProcess(f *fakeRedis, queues []string, p patience, servers, slots int, b
 	proc := &process{yard: newYard(f.client(), queues, silent{}), taken: make(chan string, 1_000_000)}
 	proc.yard.open()
 	for i := range servers {
-		k := newTaker(f.client(), proc.yard, p.of(i), len(queues), slots, silent{})
+		k := newTaker(f.client(), proc.yard, p.of(i), len(queues), slots, f.log)
 		proc.takers = append(proc.takers, k)
 		proc.done.Go(func() { proc.drive(k, queues, busy) })
 	}

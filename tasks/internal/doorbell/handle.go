@@ -22,7 +22,7 @@ var (
 type againError struct{ after time.Duration }
 
 func (againError) Error() string        { return errAgain.Error() }
-func (againError) Is(target error) bool { return target == errAgain } //nolint:errorlint // Is itself compares
+func (againError) Is(target error) bool { return target == errAgain }
 
 const (
 	// unknownTypeDelay times maxRetry is how long a worker of another version has to appear: about twelve minutes.

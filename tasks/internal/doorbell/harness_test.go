@@ -3,7 +3,6 @@ package doorbell
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -18,8 +17,14 @@ import (
 
 func TestMain(m *testing.M) {
 	redis.SetLogger(noLines{}) // go-redis tells each broken connection, which is what half of these tests are about
-	os.Exit(m.Run())
+	defer suite.Close()
+	m.Run()
 }
+
+var (
+	suite   redistest.Suite
+	cluster = sync.OnceValue(func() *redistest.Cluster { return redistest.StartCluster(&suite, 3) })
+)
 
 type noLines struct{}
 
@@ -39,7 +44,12 @@ var backends = []backend{
 		return rdb
 	}},
 	{"redis", func(tb testing.TB) redis.UniversalClient { return redistest.Start(tb).Client(tb) }},
-	{"cluster", func(tb testing.TB) redis.UniversalClient { return redistest.StartCluster(tb, 3).Client(tb) }},
+	{"cluster", func(tb testing.TB) redis.UniversalClient {
+		for _, node := range cluster().Nodes {
+			must(tb, node.Client(tb).FlushAll(context.Background()).Err())
+		}
+		return cluster().Client(tb)
+	}},
 }
 
 // onEach runs the test on each backend.

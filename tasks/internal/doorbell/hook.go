@@ -2,6 +2,7 @@ package doorbell
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -44,7 +45,7 @@ func (h *serverHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 // context that it has canceled itself (v0.25 and v0.26): they would all fail, and the task would run again (D1). A
 // deadline stands: asynq sets it to the end of the lease.
 func uncanceled(ctx context.Context) context.Context {
-	if ctx.Err() == context.Canceled { //nolint:errorlint // Context.Err returns it bare, and this is asked for each command
+	if errors.Is(ctx.Err(), context.Canceled) {
 		return context.WithoutCancel(ctx)
 	}
 	return ctx

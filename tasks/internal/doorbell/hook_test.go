@@ -152,7 +152,7 @@ func TestFinishedTaskIsRecordedByAsynqsSecondTry(t *testing.T) {
 
 // D2: a lost answer strands one task, since the command that took it is not sent again.
 func TestTakingIsSentOnce(t *testing.T) {
-	single, cluster := redistest.Start(t), redistest.StartCluster(t, 3)
+	single, cluster := redistest.Start(t), cluster()
 	for _, c := range []struct {
 		name string
 		open func(dial func(context.Context, string, string) (net.Conn, error)) redis.UniversalClient

@@ -65,6 +65,25 @@ func TestServerStartsBeforeRedisAndOutlivesIt(t *testing.T) {
 	eventually(t, func() bool { return sizes(t, rdb, "q").Active == 0 })
 }
 
+func TestServerFollowsAFailover(t *testing.T) {
+	sentinel := redistest.StartSentinel(t)
+	rdb := sentinel.Client(t)
+	handler, arrived := collect(handle)
+	s := serve(t, ServerConfig{Redis: rdb, Queues: map[string]int{"q": 1}, Handler: handler})
+	r := NewRinger(rdb, RingerOptions{})
+	must(t, r.Ring(t.Context(), ringOf(0)))
+	<-arrived
+	waitIdle(s)
+	sentinel.Failover(t)
+	eventually(t, func() bool { return r.Ring(t.Context(), ringOf(1)) == nil })
+	for d := range arrived { // what was done just before may come again from the replica
+		if d.ID == ringOf(1).ID {
+			break
+		}
+	}
+	eventually(t, func() bool { return sizes(t, rdb, "q").Active == 0 })
+}
+
 // A Redis that stalls for longer than a command's time limit hands out what it was asked for, once, when it goes on.
 func TestStalledRedisStrandsNothing(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ServerConfig: Redis, Queues and Handler are required.
+// ServerConfig is what a Server is made from: Redis, Queues and Handler are required.
 type ServerConfig struct {
 	Redis       redis.UniversalClient // copied, with connections of its own; it stays the caller's, and open until Shutdown has returned
 	Queues      map[string]int        // name: weight, at least 1

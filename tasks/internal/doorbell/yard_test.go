@@ -151,8 +151,8 @@ func TestFailingRedisIsAskedSeldom(t *testing.T) {
 			f := newFakeRedis(t)
 			f.fails, f.deaf = failure, failure
 			log := &memoryLog{}
+			f.log = log
 			p := newProcess(f, []string{"q"}, defaultPatience, 1, 4, 0)
-			p.takers[0].log = log
 			time.Sleep(time.Minute)
 			asks, listens, _ := f.counts()
 			if most := 130; asks > most || listens > most { // between 0.5 s and 1 s
