@@ -5,6 +5,8 @@ FUZZTIME         ?= 30s
 IMAGE_TEST_FLAGS ?=
 
 bin := $(CURDIR)/bin
+# Modules of their own, so that what they need stays out of the product's.
+nested := deploy/tests deploy/datadog
 
 .DEFAULT_GOAL := help
 
@@ -41,20 +43,17 @@ vet: ## Run go vet.
 
 .PHONY: lint
 lint: $(bin)/golangci-lint ## Run golangci-lint, gofumpt included, as .golangci.yaml says.
-	$(bin)/golangci-lint run $(LINT_FLAGS) ./...
-	cd deploy/tests && $(bin)/golangci-lint run $(LINT_FLAGS) ./...
+	@for m in . $(nested); do (set -x; cd $$m && $(bin)/golangci-lint run $(LINT_FLAGS) ./...) || failed=1; done; exit $${failed:-0}
 
 .PHONY: fmt
 fmt: $(bin)/golangci-lint ## Format the code with gofumpt.
-	$(bin)/golangci-lint fmt ./...
-	cd deploy/tests && $(bin)/golangci-lint fmt ./...
+	@for m in . $(nested); do (set -x; cd $$m && $(bin)/golangci-lint fmt ./...) || exit 1; done
 
 .PHONY: tidy
 tidy: ## Fail if go.mod or go.sum of any module is not tidy, or a downloaded module was changed.
-	go mod tidy -diff
-	cd tools && go mod tidy -diff
-	cd deploy/tests && go mod tidy -diff
+	@for m in . $(nested) tools; do (set -x; cd $$m && go mod tidy -diff) || failed=1; done; exit $${failed:-0}
 	go mod verify
+	cd tools && go mod verify
 
 .PHONY: fuzz
 fuzz: ## Fuzz every fuzz test for FUZZTIME (30s) each.
@@ -86,6 +85,10 @@ image: ## Build the image fourfold:dev with docker, podman or buildah.
 image-test: ## Build the image twice, compare, and run it read-only; says so where no engine is there.
 	@mkdir -p dist
 	scripts/image-test $(IMAGE_TEST_FLAGS)
+
+.PHONY: dashboards
+dashboards: ## Check the Datadog dashboard, monitors and SLOs: strictly, and their queries against the catalogue.
+	cd deploy/datadog && go test ./...
 
 ##### Supply chain
 

@@ -90,7 +90,7 @@ func TestEachMakeTargetIsExplained(t *testing.T) {
 
 func TestContinuousIntegrationRunsTheTests(t *testing.T) {
 	text := read(t, ".ci/run")
-	for _, target := range []string{"test", "lint", "vet", "tidy", "manifests", "vulncheck"} {
+	for _, target := range []string{"test", "lint", "vet", "tidy", "manifests", "dashboards", "vulncheck"} {
 		if !regexp.MustCompile(`(?m)^step .* make ` + target + `$`).MatchString(text) {
 			t.Errorf(".ci/run does not run make %s", target)
 		}
