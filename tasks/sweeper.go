@@ -37,13 +37,17 @@ type sweeper struct {
 	w       *Worker
 	token   string
 	trimmed map[string]time.Time // queue → when its dead-letter index was last bounded
+	contact map[string]contact   // queue → how long its Redis has answered
 	// live says what asynq knows of doorbells.
 	live func(ctx context.Context, queue string, ids []string) (map[string]doorbell.Presence, error)
 }
 
+// contact is the time for which Redis has answered without a gap in which claims of live workers could have ended.
+type contact struct{ since, last time.Time }
+
 func newSweeper(w *Worker) *sweeper {
 	return &sweeper{
-		w: w, token: rand.Text(), trimmed: map[string]time.Time{},
+		w: w, token: rand.Text(), trimmed: map[string]time.Time{}, contact: map[string]contact{},
 		live: func(ctx context.Context, queue string, ids []string) (map[string]doorbell.Presence, error) {
 			return doorbell.Live(ctx, w.cfg.Redis, queue, ids)
 		},
@@ -63,21 +67,27 @@ func (s *sweeper) run(ctx context.Context) {
 
 func (s *sweeper) sweep(ctx context.Context, queue string) error {
 	store := s.w.store
-	lead, err := store.Lead(ctx, queue, s.token, sweepHold)
-	if err != nil || !lead {
-		return err
-	}
 	now, err := store.Now(ctx)
 	if err != nil {
 		return err
 	}
-	if err := s.redriveDead(ctx, queue, now); err != nil {
+	lead, err := store.Lead(ctx, queue, s.token, sweepHold)
+	if err != nil {
 		return err
+	}
+	settled := s.settled(queue, now)
+	if !lead {
+		return nil
+	}
+	if settled {
+		if err := s.redriveDead(ctx, queue, now); err != nil {
+			return err
+		}
+		if err := s.visit(ctx, queue, now); err != nil {
+			return err
+		}
 	}
 	if err := s.ring(ctx, queue, now); err != nil {
-		return err
-	}
-	if err := s.visit(ctx, queue, now); err != nil {
 		return err
 	}
 	if now.Sub(s.trimmed[queue]) > trimEvery {
@@ -85,6 +95,18 @@ func (s *sweeper) sweep(ctx context.Context, queue string) error {
 		return store.TrimFailed(ctx, queue, failedKept, now.Add(-s.w.cfg.Retention))
 	}
 	return nil
+}
+
+// settled says whether a claim that has ended is a dead worker's. After an outage of Redis claims have ended whose workers
+// live, and hold answers that have been paid for: those get the length of a lease to extend them first.
+func (s *sweeper) settled(queue string, now time.Time) bool {
+	c := s.contact[queue]
+	if now.Sub(c.last) > max(2*sweepEvery, s.w.cfg.Lease/2) {
+		c.since = now
+	}
+	c.last = now
+	s.contact[queue] = c
+	return now.Sub(c.since) >= s.w.cfg.Lease
 }
 
 // redriveDead puts units whose claim has ended back into the outbox.

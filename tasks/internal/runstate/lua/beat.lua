@@ -7,7 +7,9 @@ for i = 3, #ARGV, 4 do
   local got = redis.call('HMGET', ARGV[1] .. ARGV[i], 'r', 'c' .. ARGV[i + 2])
   local state, gen = string.match(got[1] or '', '^(%a)|(%d+)|')
   if state == 'o' and gen == ARGV[i + 1] and got[2] == ARGV[i + 3] then
-    redis.call('ZADD', KEYS[1], now + tonumber(ARGV[2]), ARGV[i] .. ':' .. gen .. ':' .. ARGV[i + 2])
+    local member = ARGV[i] .. ':' .. gen .. ':' .. ARGV[i + 2]
+    redis.call('ZREM', KEYS[1], member) -- a Redis without memory refuses a script that begins with ZADD, and work in flight would be lost
+    redis.call('ZADD', KEYS[1], now + tonumber(ARGV[2]), member)
     answer[#answer + 1] = '1'
   else
     answer[#answer + 1] = '0'

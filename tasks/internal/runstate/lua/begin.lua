@@ -19,7 +19,8 @@ if holder then
   if till and tonumber(till) > now and holder ~= ARGV[4] then return { 'busy' } end
 end
 local redrive, deliveries, since, spent, mk = match(rec, '^q|(%d+)|(%d+)|(%d+)|([^|]*)|(.*)$')
-deliveries = tonumber(deliveries) + 1
+-- The same token again is the same delivery, whose answer was lost on its way.
+deliveries = tonumber(deliveries) + (holder == ARGV[4] and 0 or 1)
 if deliveries > tonumber(ARGV[6]) then
   unclaim(unit)
   local joined = endunit(unit, FAILED, CRASH, mk, '')

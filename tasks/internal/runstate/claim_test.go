@@ -1,0 +1,114 @@
+package runstate_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"fourfold/executor"
+	"fourfold/internal/redistest"
+	"fourfold/tasks/internal/oracle"
+	"fourfold/tasks/internal/runstate"
+)
+
+// oneStep makes a run of one step and returns the task that delivers it under a token.
+func oneStep(t *testing.T, s *runstate.Store) func(token string) runstate.Task {
+	t.Helper()
+	n := newRun("one", oracle.Link([]runstate.Node{{ID: "only"}}))
+	if c, err := s.Create(context.Background(), n); err != nil || c.Word != runstate.Created {
+		t.Fatal(c.Word, err)
+	}
+	return func(token string) runstate.Task {
+		return runstate.Task{Ref: n.Ref, Generation: 1, Unit: runstate.Step(0), Token: token}
+	}
+}
+
+// A client that gets no answer sends the script again. That is no further delivery: a Redis that stalls must not bring a
+// step nearer to its end by crash.
+func TestTheSameTokenAgainIsTheSameDelivery(t *testing.T) {
+	onEveryRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
+		s := runstate.NewStore(rdb)
+		task := oneStep(t, s)
+		for range 2 * terms.MaxDeliveries {
+			c, grant, err := s.Begin(context.Background(), task("a"), terms)
+			if err != nil || c.Word != runstate.Claimed || grant.Deliveries != 1 {
+				t.Fatalf("word %s, %d deliveries, %v", c.Word, grant.Deliveries, err)
+			}
+		}
+		if c, _, err := s.Begin(context.Background(), task("b"), terms); err != nil || c.Word != runstate.Busy {
+			t.Fatalf("another token: %s, %v", c.Word, err)
+		}
+	})
+}
+
+func TestAStepThatItsWorkersDieOnEndsByCrash(t *testing.T) {
+	onEveryRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
+		s := runstate.NewStore(rdb)
+		task := oneStep(t, s)
+		short := terms
+		short.Lease = -time.Second // it has ended at once: the worker is dead
+		for i, token := range []string{"a", "b", "c"} {
+			if c, grant, err := s.Begin(context.Background(), task(token), short); err != nil || c.Word != runstate.Claimed || grant.Deliveries != i+1 {
+				t.Fatalf("delivery %d: word %s, %d deliveries, %v", i+1, c.Word, grant.Deliveries, err)
+			}
+		}
+		c, _, err := s.Begin(context.Background(), task("d"), short)
+		if err != nil || c.Word != runstate.Crashed || !c.Finished || c.Marker.Cause != runstate.CauseCrash || c.Marker.Outcome != executor.OutcomeFailed {
+			t.Fatalf("%+v, %v", c, err)
+		}
+	})
+}
+
+// Giving a claim back, to wait for a provider or because the worker stops, is no delivery, however often.
+func TestAClaimGivenBackCountsAsNoDelivery(t *testing.T) {
+	onEveryRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
+		s := runstate.NewStore(rdb)
+		task := oneStep(t, s)
+		for i := range 3 * terms.MaxDeliveries {
+			c, grant, err := s.Begin(context.Background(), task("a"), terms)
+			if err != nil || c.Word != runstate.Claimed || grant.Deliveries != 1 {
+				t.Fatalf("word %s, %d deliveries, %v", c.Word, grant.Deliveries, err)
+			}
+			give := s.Release
+			if i%2 == 0 {
+				give = func(ctx context.Context, t runstate.Task, p runstate.Progress) (runstate.Word, error) { return s.Park(ctx, t, 0, p) }
+			}
+			if word, err := give(context.Background(), task("a"), runstate.Progress{}); err != nil || word != runstate.Parked {
+				t.Fatal(word, err)
+			}
+			if word, err := give(context.Background(), task("a"), runstate.Progress{}); err != nil || word != runstate.Lost {
+				t.Fatalf("given back twice: %s, %v", word, err)
+			}
+		}
+	})
+}
+
+// Redis refuses what may need memory when it has none left, but for scripts that have begun to write. What has been paid
+// for is recorded, and claims are kept; new work is refused.
+func TestWithoutMemoryWorkInFlightIsKeptAndRecorded(t *testing.T) {
+	server := redistest.Start(t)
+	s := runstate.NewStore(server.Client(t))
+	task := oneStep(t, s)
+	ctx := context.Background()
+	if c, _, err := s.Begin(ctx, task("a"), terms); err != nil || c.Word != runstate.Claimed {
+		t.Fatal(c.Word, err)
+	}
+	if err := server.Admin(t).ConfigSet(ctx, "maxmemory", "1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Create(ctx, newRun("another", oracle.Link([]runstate.Node{{ID: "only"}}))); !redis.HasErrorPrefix(err, "OOM") {
+		t.Errorf("a new run: %v", err)
+	}
+	if _, ok, err := s.Read(ctx, newRun("another", nil).Ref); ok || err != nil {
+		t.Errorf("the refused run is there in part: %v %v", ok, err)
+	}
+	if held, err := s.Beat(ctx, task("a").Queue, terms.Lease, []runstate.Task{task("a")}); err != nil || !held[0] {
+		t.Errorf("beat: %v %v", held, err)
+	}
+	c, err := s.Complete(ctx, task("a"), runstate.Ending{Outcome: executor.OutcomeOK, Value: []byte("1")})
+	if err != nil || c.Word != runstate.Settled || !c.Finished {
+		t.Errorf("complete: %s %v", c.Word, err)
+	}
+}
