@@ -2,7 +2,6 @@ package executor
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -60,9 +59,9 @@ type Failing interface {
 //   - the outermost [Failing] in err's tree says its own Failure; where its Class is none, the rules
 //     below judge its Err, and its Retry and RetryAfter stay;
 //   - [context.DeadlineExceeded], [os.ErrDeadlineExceeded] and errors whose Timeout() says true: timeout;
-//   - errors of encoding/json: parse;
+//   - [context.Canceled], which is not the caller's: parse;
 //   - a connection that was refused, reset, cut or never made, and names that do not resolve: upstream-5xx;
-//   - everything else, [io.ErrUnexpectedEOF] and [context.Canceled] among it: parse.
+//   - everything else, errors of encoding/json and [io.ErrUnexpectedEOF] among it: parse.
 //
 // schema and upstream-4xx are never guessed: only who read the answer can say them.
 func Classify(err error) Failure {
@@ -88,7 +87,7 @@ func classOf(err error) FailureClass {
 	switch {
 	case isTimeout(err):
 		return ClassTimeout
-	case errors.Is(err, context.Canceled), isJSON(err):
+	case errors.Is(err, context.Canceled): // by the attempt itself, also in the middle of a call
 		return ClassParse
 	case isConnection(err):
 		return ClassUpstream5xx
@@ -107,11 +106,6 @@ func isTimeout(err error) bool {
 	}
 	t, ok := errors.AsType[timeouter](err)
 	return ok && t.Timeout()
-}
-
-func isJSON(err error) bool {
-	return is[*json.SyntaxError](err) || is[*json.UnmarshalTypeError](err) || is[*json.InvalidUnmarshalError](err) ||
-		is[*json.UnsupportedTypeError](err) || is[*json.UnsupportedValueError](err) || is[*json.MarshalerError](err)
 }
 
 // brokenConnection are the errors of a connection that may come without the operation around them.

@@ -85,6 +85,7 @@ func TestClassify(t *testing.T) {
 		{"unknown", errors.New("unknown"), executor.Failure{Class: parse}},
 		{"URL that is none", badURL, executor.Failure{Class: parse}},
 		{"canceled by the attempt itself", post(context.Canceled), executor.Failure{Class: parse}},
+		{"canceled by the attempt itself while dialing", post(dial(context.Canceled)), executor.Failure{Class: parse}},
 		{"text about a schema", errors.New("schema violation 503 timeout"), executor.Failure{Class: parse}},
 
 		{"failure", executor.Failure{Class: schema}, executor.Failure{Class: schema}},
@@ -94,6 +95,7 @@ func TestClassify(t *testing.T) {
 		{"the outermost says it", executor.Failure{Class: schema, Err: &said{executor.Failure{Class: down}}}, executor.Failure{Class: schema}},
 		{"what it says wins over what it wraps", executor.Failure{Class: refused, Err: context.DeadlineExceeded}, executor.Failure{Class: refused}},
 		{"override alone", executor.Failure{Retry: executor.RetryNo, Err: context.DeadlineExceeded}, executor.Failure{Class: timeout, Retry: executor.RetryNo}},
+		{"override alone, of one who does not unwrap", &said{executor.Failure{Retry: executor.RetryNo, Err: context.DeadlineExceeded}}, executor.Failure{Class: timeout, Retry: executor.RetryNo}},
 		{"override of nothing", executor.Failure{Retry: executor.RetryYes}, executor.Failure{Class: parse, Retry: executor.RetryYes}},
 		{"no class", &said{}, executor.Failure{Class: parse}},
 		{"no such class", executor.Failure{Class: 99}, executor.Failure{Class: parse}},
