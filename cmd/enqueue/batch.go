@@ -123,7 +123,7 @@ func (b *batch) pump(parent context.Context, in *lines) error {
 				return
 			}
 			it, err := in.next()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				return
 			}
 			if err != nil {

@@ -113,9 +113,9 @@ func checkInputs(path string, keys keyMaker) (int, error) {
 	for n := 0; ; n++ {
 		it, err := in.next()
 		switch {
-		case err == io.EOF && len(problems) > 0:
+		case errors.Is(err, io.EOF) && len(problems) > 0:
 			return 0, problems
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return n, nil
 		case err != nil:
 			return 0, err

@@ -32,15 +32,14 @@ func (r row) encode() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case r.problem != "":
+	if r.problem != "" {
 		return append(head, '\n'), nil
-	case r.status == nil:
-		return fmt.Appendf(head[:len(head)-1], ",\"run\":%q,\"state\":\"open\"}\n", r.run.String()), nil
 	}
-	line := append(head[:len(head)-1], ',')
-	line = append(line, bytes.TrimPrefix(bytes.TrimSpace(r.status), []byte("{"))...)
-	return append(line, '\n'), nil
+	line := head[:len(head)-1] // what follows stands in the same object
+	if r.status == nil {
+		return fmt.Appendf(line, ",\"run\":%q,\"state\":\"open\"}\n", r.run.String()), nil
+	}
+	return fmt.Appendf(line, ",%s\n", bytes.TrimPrefix(bytes.TrimSpace(r.status), []byte("{"))), nil
 }
 
 // resume opens a results file for appending. Rows that are there are matched with the inputs, which are read past them, and
@@ -70,7 +69,7 @@ func matchRows(f io.Reader, path string, in *lines, t *tally) (int64, error) {
 	var good int64
 	for n := 1; ; n++ {
 		data, err := r.ReadBytes('\n')
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return good, nil // without its newline it was cut
 		}
 		if err != nil {

@@ -187,7 +187,7 @@ func TestEachOutcomeHasItsExitStatus(t *testing.T) {
 		executor.OutcomeNone: nil, executor.OutcomeOK: nil, executor.OutcomeAbstained: nil,
 		executor.OutcomeDegraded: cli.Status(3), executor.OutcomeFailed: cli.Status(4),
 	} {
-		if got := exit(o); got != want { //nolint:errorlint // the very value
+		if got := exit(o); got != want {
 			t.Errorf("%s: %v, want %v", o, got, want)
 		}
 	}

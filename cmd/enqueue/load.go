@@ -48,8 +48,8 @@ func oneValue(data []byte) (json.RawMessage, error) {
 	}
 	at := len(data)
 	var syntax *json.SyntaxError
-	var any json.RawMessage
-	if errors.As(json.Unmarshal(data, &any), &syntax) {
+	var whole json.RawMessage
+	if errors.As(json.Unmarshal(data, &whole), &syntax) {
 		at = min(at, max(0, int(syntax.Offset)-1))
 	}
 	before := data[:at]

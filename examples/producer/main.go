@@ -43,7 +43,7 @@ func greet(ctx context.Context, out io.Writer, url, folder, name string) error {
 	if err != nil {
 		return err
 	}
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 
 	// The bundle is the flow with its prompts and schemas; a service loads it once and submits it many times.
 	bundle, err := flow.Load(os.DirFS(folder), "flow.yaml")

@@ -56,16 +56,16 @@ func TestTheFlowInTheReadmeWorks(t *testing.T) {
 	if err := os.Symlink(programs, filepath.Join(w.dir, "bin")); err != nil {
 		t.Fatal(err)
 	}
-	var own, real string
+	var own, service string
 	for _, block := range shellBlock.FindAllStringSubmatch(read(t, filepath.Join(root, "README.md")), -1) {
 		switch {
 		case strings.Contains(block[1], "first/flow.yaml <<"):
 			own = strings.Replace(block[1], "make build\n", "", 1)
 		case strings.Contains(block[1], "bin/enqueue run first/flow.yaml"):
-			real = block[1]
+			service = block[1]
 		}
 	}
-	if own == "" || real == "" {
+	if own == "" || service == "" {
 		t.Fatal("README.md no longer shows a flow of one's own and how it is run")
 	}
 	out, status := w.shell(own)
@@ -74,7 +74,7 @@ func TestTheFlowInTheReadmeWorks(t *testing.T) {
 	}
 	w.start("", "--redis", w.redis.URL(), "--base-url", w.model.URL, "--health-addr=", "--statsd=")
 	var submit string
-	for line := range strings.Lines(real) {
+	for line := range strings.Lines(service) {
 		if strings.Contains(line, "bin/enqueue run first/flow.yaml") {
 			submit = line
 		}

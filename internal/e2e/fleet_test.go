@@ -31,7 +31,7 @@ func buildAndRun(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	programs = dir
 	build := exec.CommandContext(context.Background(), "go", "build", "-o", dir+"/", "fourfold/cmd/worker", "fourfold/cmd/enqueue")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -117,9 +117,9 @@ func (l *lockedBuffer) String() string {
 func (w *world) start(config string, args ...string) *worker {
 	w.t.Helper()
 	p := &worker{t: w.t, log: &lockedBuffer{}, ended: make(chan struct{})}
-	p.cmd = exec.Command(filepath.Join(programs, "worker"), append(runWith(config), args...)...) //nolint:noctx // ended by signals
+	p.cmd = exec.Command(filepath.Join(programs, "worker"), append(runWith(config), args...)...)
 	p.cmd.Stderr, p.cmd.Stdout = p.log, p.log
-	p.cmd.Env = cleanEnvironment()
+	p.cmd.Env = append(cleanEnvironment(), "REDIS_PASSWORD=s3cret")
 	if err := p.cmd.Start(); err != nil {
 		w.t.Fatal(err)
 	}

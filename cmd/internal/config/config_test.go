@@ -109,8 +109,13 @@ func TestAnEmptyFileHasDefaults(t *testing.T) {
 	for _, text := range []string{"", "# nothing\n", "{}"} {
 		f := mustFinish(t, text, config.Overrides{}, nil)
 		got := []any{f.Redis.URL, f.Queues, f.Concurrency, f.Drain.Std(), *f.HealthAddr, *f.Statsd.Addr, f.Log, len(f.Providers), len(f.Chains)}
-		want := []any{"redis://127.0.0.1:6379/0", map[string]int{"default": 1}, 100, 25 * time.Second, "127.0.0.1:8080", "127.0.0.1:8125",
-			config.Log{Level: "info", Format: "json"}, 0, 0}
+		want := []any{
+			"redis://127.0.0.1:6379/0",
+			map[string]int{"default": 1},
+			100, 25 * time.Second, "127.0.0.1:8080", "127.0.0.1:8125",
+			config.Log{Level: "info", Format: "json"},
+			0, 0,
+		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)
 		}
@@ -279,8 +284,10 @@ func TestRedisIsReachedAsTheFileSays(t *testing.T) {
 		{"cluster url", config.Redis{URL: "redis://u:p@h:1?addr=h:2"}, []any{"cluster", []string{"h:1", "h:2"}, "u", "p", 0, false}, "redis://h:1"},
 		{"cluster", config.Redis{Cluster: &config.Cluster{Addrs: []string{"a:1"}}, PasswordEnv: "PW"}, []any{"cluster", []string{"a:1"}, "", "s3cret", 0, false}, "cluster a:1"},
 		{
-			"sentinel", config.Redis{Sentinel: &config.Sentinel{Master: "m", Addrs: []string{"a:1"}, PasswordEnv: "SPW"}, DB: 4},
-			[]any{"node", []string{"FailoverClient"}, "", "", 4, false}, "master m of sentinels a:1",
+			"sentinel",
+			config.Redis{Sentinel: &config.Sentinel{Master: "m", Addrs: []string{"a:1"}, PasswordEnv: "SPW"}, DB: 4},
+			[]any{"node", []string{"FailoverClient"}, "", "", 4, false},
+			"master m of sentinels a:1",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -91,7 +91,7 @@ func (f *fleet) process(ctx context.Context, metrics *receiver) ([]run, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer client.Close()
+	defer func() { _ = client.Close() }() // Redis goes with the demo
 	worker, err := tasks.NewWorker(tasks.WorkerConfig{
 		Redis: f.rdb, Queues: map[string]int{queue: 1}, Concurrency: concurrency, Drain: time.Second,
 		Chains: chains, Handlers: handlers.Stock(), Observer: observer,
