@@ -73,7 +73,9 @@ func TestAClaimGivenBackCountsAsNoDelivery(t *testing.T) {
 			}
 			give := s.Release
 			if i%2 == 0 {
-				give = func(ctx context.Context, t runstate.Task, p runstate.Progress) (runstate.Word, error) { return s.Park(ctx, t, 0, p) }
+				give = func(ctx context.Context, t runstate.Task, p runstate.Progress) (runstate.Word, error) {
+					return s.Park(ctx, t, 0, p)
+				}
 			}
 			if word, err := give(context.Background(), task("a"), runstate.Progress{}); err != nil || word != runstate.Parked {
 				t.Fatal(word, err)
