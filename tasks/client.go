@@ -26,7 +26,7 @@ const DefaultRetention = 24 * time.Hour
 // bundleKeep is how long a bundle outlives its last use: submits renew it, and sweepers while runs are open.
 const bundleKeep = 7 * 24 * time.Hour
 
-// ClientConfig: Redis is required; the caller closes it after the Client.
+// ClientConfig: Redis is required, a *redis.Client or a *redis.ClusterClient; the caller closes it after the Client.
 type ClientConfig struct {
 	Redis     redis.UniversalClient
 	Retention time.Duration // of finished runs; zero: DefaultRetention
@@ -34,7 +34,7 @@ type ClientConfig struct {
 
 // Client submits runs and reads results. It is safe for many goroutines.
 type Client struct {
-	rdb       redis.UniversalClient
+	rdb       redis.UniversalClient // a copy, on which the scripts of many goroutines share round trips
 	store     *runstate.Store
 	relay     *relay
 	hints     *hints
@@ -49,15 +49,19 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	if cfg.Retention <= 0 {
 		cfg.Retention = DefaultRetention
 	}
-	store := runstate.NewStore(cfg.Redis)
+	shared, err := doorbell.NewSharedClient(cfg.Redis)
+	if err != nil {
+		return nil, err
+	}
+	store := runstate.NewStore(shared)
 	return &Client{
-		rdb: cfg.Redis, store: store, retention: cfg.Retention, hints: newHints(cfg.Redis),
-		relay: &relay{store, doorbell.NewRinger(cfg.Redis, doorbell.RingerOptions{})},
+		rdb: shared, store: store, retention: cfg.Retention, hints: newHints(cfg.Redis),
+		relay: &relay{store, doorbell.NewRinger(shared, doorbell.RingerOptions{})},
 	}, nil
 }
 
-// Close ends the subscription for hints, if one was made; it leaves Redis open.
-func (c *Client) Close() error { return c.hints.close() }
+// Close ends the Client's own connections and leaves ClientConfig.Redis open.
+func (c *Client) Close() error { return errors.Join(c.hints.close(), c.rdb.Close()) }
 
 // Submission is a run to be made. Bundle and Input are required.
 type Submission struct {

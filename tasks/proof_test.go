@@ -219,7 +219,7 @@ func (w *world) process() *Worker {
 	if err := cfg.fill(); err != nil {
 		w.t.Fatal(err)
 	}
-	p := newWorker(cfg)
+	p := newWorker(cfg, cfg.Redis)
 	p.relay = &relay{p.store, w.queue}
 	p.sweeper.live = w.queue.live
 	return p

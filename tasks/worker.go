@@ -88,6 +88,7 @@ func or[T int | time.Duration](v, otherwise T) T {
 // Worker takes steps from the queues and runs them. Make it with NewWorker; Run it once.
 type Worker struct {
 	cfg     WorkerConfig
+	scripts redis.UniversalClient // a copy of cfg.Redis, on which the scripts of many goroutines share round trips
 	store   *runstate.Store
 	server  *doorbell.Server
 	relay   *relay
@@ -107,7 +108,11 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 	if err := cfg.fill(); err != nil {
 		return nil, err
 	}
-	w := newWorker(cfg)
+	scripts, err := doorbell.NewScriptClient(cfg.Redis)
+	if err != nil {
+		return nil, err
+	}
+	w := newWorker(cfg, scripts)
 	server, err := doorbell.NewServer(doorbell.ServerConfig{
 		Redis: cfg.Redis, Queues: cfg.Queues, Handler: w.handle, Concurrency: cfg.Concurrency, Drain: cfg.Drain, Logger: cfg.Logger,
 		OnRejected: func(d doorbell.Delivery, reason doorbell.Reason) {
@@ -118,13 +123,13 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 		return nil, err
 	}
 	w.server = server
-	w.relay = &relay{w.store, doorbell.NewRinger(cfg.Redis, doorbell.RingerOptions{Poke: server.Poke})}
+	w.relay = &relay{w.store, doorbell.NewRinger(scripts, doorbell.RingerOptions{Poke: server.Poke})}
 	return w, nil
 }
 
-// newWorker makes a worker that has no doorbell yet. cfg has been filled.
-func newWorker(cfg WorkerConfig) *Worker {
-	w := &Worker{cfg: cfg, store: runstate.NewStore(cfg.Redis)}
+// newWorker makes a worker that has no doorbell yet, and keeps run state through scripts. cfg has been filled.
+func newWorker(cfg WorkerConfig, scripts redis.UniversalClient) *Worker {
+	w := &Worker{cfg: cfg, scripts: scripts, store: runstate.NewStore(scripts)}
 	w.stopped, w.stop = context.WithCancel(context.Background())
 	w.bundles = newBundles(w.store)
 	w.claims = newClaims(w.store, cfg.Lease, cfg.Logger)
@@ -158,6 +163,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	result := w.server.Shutdown(w.stopped)
 	end()
 	helpers.Wait()
+	defer func() { _ = w.scripts.Close() }()
 	w.cfg.Observer.Drained(result.Finished, result.Requeued, result.Abandoned)
 	w.cfg.Logger.Info("worker stopped", "finished", result.Finished, "requeued", result.Requeued, "cut", result.Abandoned)
 	return nil

@@ -43,6 +43,16 @@ func NewScriptClient(rdb redis.UniversalClient) (redis.UniversalClient, error) {
 	return Coalesce(own)
 }
 
+// NewSharedClient returns a coalescing copy of rdb with its settings and connections of its own. The caller closes it.
+// Errors: ErrClient.
+func NewSharedClient(rdb redis.UniversalClient) (redis.UniversalClient, error) {
+	own, err := clone(rdb, tuning{})
+	if err != nil {
+		return nil, err
+	}
+	return Coalesce(own)
+}
+
 // coalescer is the hook of one client of one node.
 type coalescer struct {
 	client *redis.Client
