@@ -47,10 +47,9 @@ func (m *meter) observe(dist int, v float64) { m.dists[dist].values = append(m.d
 func (m *meter) drain(to sender, last bool) {
 	m.mu.Lock()
 	m.dead = m.dead || last
-	counts := m.counts // a step meter may get more while this one is sent
-	sums := make([]int64, len(counts))
-	for i := range counts {
-		sums[i], counts[i].n = counts[i].n, 0
+	sums := make([]int64, len(m.counts))
+	for i := range m.counts {
+		sums[i], m.counts[i].n = m.counts[i].n, 0
 	}
 	for i := range m.dists {
 		d := &m.dists[i]
@@ -60,7 +59,7 @@ func (m *meter) drain(to sender, last bool) {
 	// The name and tags of what is there never change, and spare is the drainer's own.
 	for i, n := range sums {
 		if n != 0 {
-			to.count(counts[i].name, n, counts[i].tags)
+			to.count(m.counts[i].name, n, m.counts[i].tags)
 		}
 	}
 	for i := range m.dists {
