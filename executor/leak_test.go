@@ -154,8 +154,10 @@ func TestNoLoggerOrTemplateShowsAValue(t *testing.T) {
 			logger.With("k", v).WithGroup("g").Info("m", slog.Any("k", []any{v}))
 		}
 		log.New(&out, "", 0).Print(v)
-		if bare && !strings.Contains(out.String(), `"k":{"step":"classify","outcome":"`+e.Outcome.String()) {
-			t.Errorf("slog does not show the envelope: %s", out.String())
+		for _, want := range []string{`"k":{"step":"classify","outcome":"`, ` k.step=classify k.outcome=`} {
+			if bare && !strings.Contains(out.String(), want+e.Outcome.String()) {
+				t.Errorf("slog does not show the envelope: %s", out.String())
+			}
 		}
 		_ = texttemplate.Must(texttemplate.New("").Parse("{{.}} {{printf `%#v` .}}")).Execute(&out, v)
 		_ = template.Must(template.New("").Parse("<a title='{{.}}'>{{.}}</a><script>x = {{.}}</script>")).Execute(&out, v)
@@ -199,6 +201,13 @@ func TestResultsEncodeAsTheirEnvelope(t *testing.T) {
 		text, err := r.(interface{ MarshalText() ([]byte, error) }).MarshalText()
 		if err != nil || string(text) != r.Envelope().String() {
 			t.Errorf("%s: got %s, %v, want %v", outcome, text, err, r.Envelope())
+		}
+		printed := r.(interface {
+			fmt.Stringer
+			fmt.GoStringer
+		})
+		if printed.String() != r.Envelope().String() || printed.GoString() != r.Envelope().String() {
+			t.Errorf("%s: prints as %s and %s, want %v", outcome, printed.String(), printed.GoString(), r.Envelope())
 		}
 	}
 }
