@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -178,6 +179,40 @@ func TestBatchKeepsTheOrderAndResumes(t *testing.T) {
 	refused := w.enqueue("batch", flow, "--inputs", other, "--results", results, "--key-field", "id")
 	if refused.status != 1 || !strings.Contains(refused.stderr, "belongs to another input") || read(t, results) != whole {
 		t.Errorf("status %d, %q", refused.status, refused.stderr)
+	}
+}
+
+func TestAnInterruptedBatchGoesOnWhereItWas(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	release := make(chan struct{})
+	w.model.On(`"n":2`, openaitest.After(release, openaitest.Text("late")))
+	w.model.On("<only>", openaitest.Text("fine"))
+	w.start(w.slowConfig(""))
+	flow := w.promptFlow("only", "  - {id: only, prompt: only.tmpl, budget: {attempts: 1, per_attempt: 50s, total: 50s}}\n", "only")
+	inputs := w.write("in.jsonl", lines(6))
+	results := filepath.Join(w.dir, "out.jsonl")
+	args := []string{"batch", flow, "--inputs", inputs, "--results", results, "--in-flight", "3"}
+	var errs lockedBuffer
+	cmd := exec.Command(filepath.Join(programs, "enqueue"), args...)
+	cmd.Env = append(cleanEnvironment(), "FOURFOLD_REDIS="+w.redis.URL())
+	cmd.Stderr = &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.model.Await(`"n":2`, 1)
+	w.model.Await("<only>", 4) // those before it, and those that fit beside it
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(errs.String(), "the same command again goes on from here") {
+		t.Errorf("status %d, %q", cmd.ProcessState.ExitCode(), errs.String())
+	}
+	close(release)
+	r := w.enqueue(args...)
+	if rows := strings.Count(read(t, results), "\n"); r.status != 0 || rows != 6 || w.model.Total() != 6 {
+		t.Errorf("status %d, %d rows, %d calls\n%s", r.status, rows, w.model.Total(), r.stderr)
 	}
 }
 
