@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/DataDog/datadog-go/v5/statsd"
+
 	"fourfold/executor"
 	"fourfold/provider"
 )
@@ -56,5 +58,28 @@ func BenchmarkStepFinished(b *testing.B) {
 				sink.StepFinished(ctx, step)
 			}
 		})
+	}
+}
+
+// What the same six metrics cost without us: the client called once for each, with tags made beforehand.
+func BenchmarkClientAlone(b *testing.B) {
+	client, err := statsd.NewWithWriter(nopCloser{io.Discard}, (&statsdClient{}).options()...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer client.Close()
+	step := []string{"flow:document-intake", "step:classify-tables"}
+	ended := with(step, "outcome:DEGRADED")
+	finished := with(ended, "failure_class:timeout", "worst_outcome:DEGRADED", "queue:default")
+	tokens := with(step, "model_provider:openai", "model:gpt-4o-2024-08-06")
+	input, output := with(tokens, "token_type:input"), with(tokens, "token_type:output")
+	b.ReportAllocs()
+	for b.Loop() {
+		_ = client.Count("step.finished", 1, finished, 1)
+		_ = client.Distribution("step.latency", 60.012, ended, 1)
+		_ = client.Distribution("step.attempts", 3, ended, 1)
+		_ = client.Distribution("step.queue_wait", 0.012, step, 1)
+		_ = client.Count("step.tokens", 812, input, 1)
+		_ = client.Count("step.tokens", 64, output, 1)
 	}
 }
