@@ -68,7 +68,7 @@ func (c *checkCommand) checkRedis(ctx context.Context, file *config.File) []find
 	defer rdb.Close()
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	return checkRedis(ctx, rdb, file.Redis.Place())
+	return checkRedis(ctx, rdb, file.Redis.Place(), len(file.FleetLimits()) > 0)
 }
 
 func (c *checkCommand) report(streams cli.Streams, findings []finding) error {

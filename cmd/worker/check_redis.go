@@ -10,8 +10,17 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// checkRedis looks at every master: does it answer, is it new enough, does it keep what it is given.
-func checkRedis(ctx context.Context, rdb redis.UniversalClient, place string) []finding {
+// checkRedis looks at every master: does it answer, is it new enough, does it keep what it is given. Then it tries the
+// rights; limits says whether providers have limits, whose keys have a prefix of their own.
+func checkRedis(ctx context.Context, rdb redis.UniversalClient, place string, limits bool) []finding {
+	findings := checkNodes(ctx, rdb, place)
+	if findings[0].Verdict == bad && len(findings) == 1 {
+		return findings // it does not answer
+	}
+	return append(findings, checkRights(ctx, rdb, limits))
+}
+
+func checkNodes(ctx context.Context, rdb redis.UniversalClient, place string) []finding {
 	cluster, ok := rdb.(*redis.ClusterClient)
 	if !ok {
 		return checkNode(ctx, rdb, place)
@@ -25,7 +34,7 @@ func checkRedis(ctx context.Context, rdb redis.UniversalClient, place string) []
 		findings = append(findings, found...)
 		return nil
 	})
-	if err != nil {
+	if err != nil || len(findings) == 0 {
 		return []finding{{"redis", bad, "no answer from " + place}}
 	}
 	return findings

@@ -130,7 +130,7 @@ func work(ctx context.Context, again <-chan struct{}, file *config.File, grace t
 	if !awaitRedis(ctx, rdb, log) {
 		return nil
 	}
-	logFindings(log, checkRedis(ctx, rdb, file.Redis.Place()))
+	logFindings(log, checkRedis(ctx, rdb, file.Redis.Place(), len(file.FleetLimits()) > 0))
 	begun.Store(true)
 	return runUntil(ctx, again, worker, log)
 }

@@ -30,12 +30,14 @@ func TestWorkerCheckSaysWhatIsWrong(t *testing.T) {
 		t.Errorf("--probe made %d calls", w.model.Calls("Answer with the word"))
 	}
 	evicting := redistest.Start(t, redistest.Args("--maxmemory", "50mb", "--maxmemory-policy", "allkeys-lru"))
+	narrow := redistest.Start(t, redistest.ACLUser("narrow", "s3cret", "~fourfold:*", "&fourfold:*", "+@all"))
 	for _, c := range []struct {
 		name string
 		args []string
 		says string
 	}{
 		{"eviction", []string{"--redis", evicting.URL()}, "allkeys-lru"},
+		{"rights", []string{"--redis", narrow.URL()}, "may not run scripts that write asynq:*, nor publish on asynq:*"},
 		{"no Redis", []string{"--redis", "redis://127.0.0.1:1"}, "no answer from redis://127.0.0.1:1"},
 		{"grace too short", []string{"--grace", "20s"}, "do not fit the grace period of 20s"},
 		{"flow that fits no chain", []string{"--flow", w.promptFlow("needs", "  - {id: only, prompt: only.tmpl, requires: [vision], "+quick+"}\n", "only")}, "vision"},
