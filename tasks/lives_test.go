@@ -21,6 +21,7 @@ var lives = []struct {
 	{"RerunRepaysNothingThatHasAValue", lifeRerunRepaysNothingThatHasAValue},
 	{"TheDeadlineEndsAStepInFlight", lifeTheDeadlineEndsAStepInFlight},
 	{"FailFastCancelsIndependentBranches", lifeFailFastCancelsIndependentBranches},
+	{"FailFastCutsItemsInFlight", lifeFailFastCutsItemsInFlight},
 	{"AKeyIsOneRunAndItsReuseAConflict", lifeAKeyIsOneRunAndItsReuseAConflict},
 	{"UndecodableTasksAreArchivedAndStopNothing", lifeUndecodableTasksAreArchivedAndStopNothing},
 	{"ARunWhoseBundleIsGoneIsRejected", lifeARunWhoseBundleIsGoneIsRejected},
@@ -32,6 +33,10 @@ var lives = []struct {
 	{"ADegradedFirstStepNamesTheRun", lifeADegradedFirstStepNamesTheRun},
 	{"AFailedStepSkipsWhatRequiresIt", lifeAFailedStepSkipsWhatRequiresIt},
 	{"ItemsAreJoinedInOrder", lifeItemsAreJoinedInOrder},
+	{"AnOverlapMakesNoSecondCall", lifeAnOverlapMakesNoSecondCall},
+	{"ADrainThatIsTooShortRepeatsOnlyWhatItCut", lifeADrainThatIsTooShortRepeatsOnlyWhatItCut},
+	{"CallsInFlightAreBoundedOverTheFleet", lifeCallsInFlightAreBoundedOverTheFleet},
+	{"CallsPerMinuteAreBoundedOverTheFleet", lifeCallsPerMinuteAreBoundedOverTheFleet},
 }
 
 // live tries all of them, on fleets that make makes over an empty Redis.

@@ -35,6 +35,7 @@ func TestRedisUsersMayDoWhatTheyMust(t *testing.T) {
 		{"HGETALL fourfold:{default}:run:r", yes, yes, no},
 		{"LPUSH asynq:{default}:pending x", yes, yes, no},
 		{"SET fourfold:bundle:x y", yes, yes, no},
+		{"GET rate:fourfold:{limit:p}", yes, no, no},
 		{"PUBLISH fourfold:wake x", yes, yes, no},
 		{"PUBLISH asynq:cancel x", yes, yes, no},
 		{"SADD asynq:queues default", yes, yes, no},

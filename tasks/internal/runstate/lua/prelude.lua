@@ -13,7 +13,10 @@ local CANCELED, DEADLINE, DEPENDENCY, CRASH, REJECTED = 6, 7, 8, 9, 10
 
 -- R is the run's changing record, S its fixed one.
 local R, S
-local ready = {}  -- what this script made runnable: unit, marker, unit, marker ...
+local fired = {}  -- what this script made runnable: unit, marker, unit, marker ...
+local ready = {}  -- what of it the caller must ring for, in the same form
+local onward      -- how the caller wants to go on with one of them itself: token, lease, wants; nil: not
+local taken       -- the one that it may go on with: unit, grant; nil: none
 local closed = {} -- what it ended: index|outcome|cause|skipped|outgoing marker
 
 local function load()
@@ -68,9 +71,47 @@ local function post(unit, redrive, deliveries, since, spent, mk, at)
 end
 
 local function fire(unit, mk)
-  post(unit, 0, 0, now, '', mk, now + GRACE)
-  ready[#ready + 1] = unit
-  ready[#ready + 1] = mk
+  fired[#fired + 1] = unit
+  fired[#fired + 1] = mk
+end
+
+local function claim(unit, token, lease, redrive, deliveries, since, spent, mk)
+  call('HSET', run, 'c' .. unit, token, 's' .. unit, 'q|' .. redrive .. '|' .. deliveries .. '|' .. since .. '|' .. spent .. '|' .. mk)
+  call('ZADD', claims, now + tonumber(lease), member(unit))
+end
+
+-- grant is what a worker is handed with a claim. wants: i for the input, and parents' indices, comma separated.
+local function grant(unit, mk, deliveries, waited, spent, wants)
+  local step, k = match(unit, '^(%d+)%.(%d+)$')
+  local fixed = call('HMGET', run, 'g' .. (step or unit), 't')
+  local outcomes, wanted = {}, {}
+  for p in string.gmatch(match(fixed[1], '^[^|]*|[^|]*|([^|]*)|'), '(%d+)%a') do
+    outcomes[#outcomes + 1] = p
+    outcomes[#outcomes + 1] = match(call('HGET', run, 's' .. p), '^d|(%d)')
+  end
+  for w in string.gmatch(wants, '[^,]+') do wanted[#wanted + 1] = call('HGET', vals, w == 'i' and 'input' or w) end
+  local item = step and call('HGET', vals, step .. ':' .. k) or false
+  local left = S.deadline > 0 and S.deadline - now or 0
+  return { 'claimed', mk, deliveries, format('%.0f', waited), spent, format('%.0f', left), outcomes, wanted, item, fixed[2] }
+end
+
+-- flush makes what was fired runnable: the caller takes the first that it may, and rings for the others.
+local function flush()
+  for i = 1, #fired, 2 do
+    local unit, mk = tostring(fired[i]), fired[i + 1]
+    local over = S.fast and string.sub(call('HGET', run, 's' .. unit) or '', 1, 1) == 'd'
+    local wants = onward and not taken and not (S.deadline > 0 and now >= S.deadline) and
+      match(onward.wants, ';' .. match(unit, '^%d+') .. '=([^;]*);')
+    if over then -- cancelled by the failure that fired it
+    elseif wants then
+      claim(unit, onward.token, onward.lease, 0, 1, format('%.0f', now), '', mk)
+      taken = { unit, grant(unit, mk, 1, 0, '', wants) }
+    else
+      post(unit, 0, 0, format('%.0f', now), '', mk, now + GRACE)
+      ready[#ready + 1] = unit
+      ready[#ready + 1] = mk
+    end
+  end
 end
 
 local function unclaim(unit)
@@ -129,6 +170,12 @@ settle = function(index, outcome, cause, skipped, mkin, env)
   return out
 end
 
+-- release takes back the claims on an open step, its items' included, so that the next beat of their workers says that they are lost.
+local function release(index, kind, rec)
+  if kind == 'q' then return unclaim(index) end
+  for k = 0, tonumber(match(rec, '^e|(%d+)|') or '0') - 1 do unclaim(index .. '.' .. k) end
+end
+
 -- closeall ends every open step at once and passes nothing on: a cancelled or overdue run.
 local function closeall(cause)
   for i = 0, S.n - 1 do
@@ -136,7 +183,7 @@ local function closeall(cause)
     local kind = string.sub(rec, 1, 1)
     if kind ~= 'd' then
       local _, flags = match(call('HGET', run, 'g' .. i), '^([^|]*)|([^|]*)')
-      if kind == 'q' then unclaim(i) end
+      release(i, kind, rec)
       close(i, flags, FAILED, cause, false, '', '')
     end
   end
@@ -150,7 +197,7 @@ local function failfast()
     if kind ~= 'd' then
       local _, flags = match(call('HGET', run, 'g' .. i), '^([^|]*)|([^|]*)')
       if not string.find(flags, 'v', 1, true) then
-        if kind == 'q' then unclaim(i) end
+        release(i, kind, rec)
         settle(i, FAILED, CANCELED, false, '', '')
       end
     end
@@ -222,7 +269,9 @@ local function itemrecords(unit, n)
   return records
 end
 
--- summary is what every settling script answers: the run's record, when it was made, what became runnable, what ended.
+-- summary is what every settling script answers: the run's record, when it was made, what became runnable, what ended,
+-- what the caller goes on with.
 local function summary(word, ...)
-  return { word, R.state .. '|' .. R.gen .. '|' .. R.open .. '|' .. R.fin .. '|' .. R.mk, S.created, ready, closed, ... }
+  flush()
+  return { word, R.state .. '|' .. R.gen .. '|' .. R.open .. '|' .. R.fin .. '|' .. R.mk, S.created, ready, closed, taken or false, ... }
 end

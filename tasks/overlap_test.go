@@ -1,0 +1,87 @@
+package tasks_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/hibiken/asynq"
+
+	"fourfold/executor"
+	"fourfold/tasks"
+	"fourfold/telemetry"
+)
+
+// duplicates tells of deliveries that found their step done or in other hands.
+type duplicates struct {
+	telemetry.Observer
+	seen chan string
+}
+
+func newDuplicates() *duplicates {
+	return &duplicates{telemetry.Discard, make(chan string, 64)}
+}
+
+func (d *duplicates) StepDuplicate(_ context.Context, _ string, step executor.StepID) {
+	d.seen <- step.String()
+}
+
+// asynq gives a task to a second worker while the first one's handler still runs: at a shutdown, when it has lost its lease
+// in an outage, or when it wrongly takes a worker for dead. The second finds the claim, and asks nobody.
+func lifeAnOverlapMakesNoSecondCall(t *testing.T, f *fleet) {
+	g := newGated()
+	d := newDuplicates()
+	observed := func(c *tasks.WorkerConfig) { c.Observer, c.Concurrency = d, 1 }
+	f.worker(g.model, observed)
+	run := f.submit(bundle(t, heldSteps()), `1`)
+	<-g.begun
+	active, err := asynq.NewInspectorFromRedisClient(f.rdb).ListActiveTasks("default")
+	if err != nil || len(active) != 1 {
+		t.Fatalf("%d active tasks, %v", len(active), err)
+	}
+	again := asynq.NewClientFromRedisClient(f.rdb)
+	f.worker(g.model, observed)
+	const overlaps = 3
+	for range overlaps {
+		if _, err := again.Enqueue(asynq.NewTask(active[0].Type, active[0].Payload), asynq.Queue("default")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range overlaps {
+		if step := <-d.seen; step != "held" {
+			t.Errorf("a duplicate of %s", step)
+		}
+	}
+	g.release <- struct{}{}
+	if s := f.wait(run); s.Outcome != executor.OutcomeOK || g.total() != 3 {
+		t.Errorf("outcome %v, %d calls", s.Outcome, g.total())
+	}
+	for range overlaps { // and the same after the end
+		if _, err := again.Enqueue(asynq.NewTask(active[0].Type, active[0].Payload), asynq.Queue("default")); err != nil {
+			t.Fatal(err)
+		}
+		<-d.seen
+	}
+	if g.total() != 3 {
+		t.Errorf("%d calls after the end", g.total())
+	}
+}
+
+// A call that does not end within the drain is cut and given back: the next worker asks again, once, and the cut attempt
+// counts for nothing.
+func lifeADrainThatIsTooShortRepeatsOnlyWhatItCut(t *testing.T, f *fleet) {
+	g := newGated()
+	_, stop := f.worker(g.model, func(c *tasks.WorkerConfig) { c.Drain = 100 * time.Millisecond })
+	run := f.submit(bundle(t, heldSteps()), `1`)
+	<-g.begun
+	stop()
+	g.release <- struct{}{}
+	f.worker(g.model, nil)
+	s := f.wait(run)
+	if s.Outcome != executor.OutcomeOK || g.count("before") != 1 || g.count("held") != 2 || g.count("after") != 1 {
+		t.Errorf("outcome %v, calls %d, %d, %d", s.Outcome, g.count("before"), g.count("held"), g.count("after"))
+	}
+	if s.Steps[1].Attempts != 1 {
+		t.Errorf("the cut attempt was counted: %d", s.Steps[1].Attempts)
+	}
+}
