@@ -201,3 +201,21 @@ func TestReadmeListsTheMonitors(t *testing.T) {
 		t.Errorf("README.md (-monitors +README):\n%s", diff)
 	}
 }
+
+var heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
+
+func TestEachRunbookIsThere(t *testing.T) {
+	text, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	anchors := map[string]bool{}
+	for _, m := range heading.FindAllStringSubmatch(string(text), -1) {
+		anchors[strings.ReplaceAll(strings.ToLower(m[1]), " ", "-")] = true
+	}
+	for id, m := range monitors(t, "prod") {
+		if link := runbookLink.FindStringSubmatch(m.Message); link == nil || !anchors[link[1]] {
+			t.Errorf("%s: docs/operations.md has no heading for %v", id, link)
+		}
+	}
+}
