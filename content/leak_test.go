@@ -191,15 +191,19 @@ func TestEveryEncoderRefuses(t *testing.T) {
 	_, yamlErr := doc.Text.MarshalYAML()
 	_, textErr := encoding.TextMarshaler(doc.Text).MarshalText()
 	_, binaryErr := encoding.BinaryMarshaler(doc.Text).MarshalBinary()
+	_, askedJSONErr := json.Marshaler(doc.Text).MarshalJSON() // by whoever has an encoder of their own
+	_, askedGobErr := gob.GobEncoder(doc.Text).GobEncode()
 	for name, err := range map[string]error{
-		"json":       jsonErr,
-		"json, deep": keyErr,
-		"xml":        xml.NewEncoder(&out).Encode(doc),
-		"xml, attr":  xml.NewEncoder(&out).Encode(attribute{doc.Text}),
-		"gob":        gob.NewEncoder(&out).Encode(doc),
-		"yaml":       yamlErr,
-		"text":       textErr,
-		"binary":     binaryErr,
+		"json":        jsonErr,
+		"json, deep":  keyErr,
+		"xml":         xml.NewEncoder(&out).Encode(doc),
+		"xml, attr":   xml.NewEncoder(&out).Encode(attribute{doc.Text}),
+		"gob":         gob.NewEncoder(&out).Encode(doc),
+		"yaml":        yamlErr,
+		"text":        textErr,
+		"binary":      binaryErr,
+		"json, asked": askedJSONErr,
+		"gob, asked":  askedGobErr,
 	} {
 		if !errors.Is(err, content.ErrEncoded) {
 			t.Errorf("%s: got %v, want ErrEncoded", name, err)
