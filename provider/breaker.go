@@ -123,7 +123,6 @@ func (b *Breaker) leave(t ticket, r report, retryAfter time.Duration, now time.T
 		}
 	}
 	if b.open != was {
-		b.failed = 0
 		b.era++
 	}
 	return b.open, b.open != was

@@ -187,6 +187,9 @@ func TestRetryAfterShutsTheProviderAndTheLatestTimeCounts(t *testing.T) {
 		b.call(saysDown)
 		limited(b, time.Second)
 		b.want("shut for 10s")
+		if _, refused := b.b.enter(b.now, false); refused == nil || refused.until.Sub(b.now) != 10*time.Second {
+			t.Error("told to come back while it is still open")
+		}
 	})
 	t.Run("a shorter one does not end a longer one", func(t *testing.T) {
 		b := newBreakerTest(t)

@@ -193,9 +193,11 @@ func TestWithLeavesTheChainAsItWas(t *testing.T) {
 	if _, err := plain.Complete(t.Context(), provider.Request{}); err == nil {
 		t.Error("an option of a copy changed the chain")
 	}
-	one := plain.With(provider.FallbackOn(provider.KindInvalidRequest))
+	one := plain.With(provider.FallbackOn(provider.KindNetwork, provider.KindRateLimit, provider.KindProviderError))
+	one = one.With(provider.FallbackOn(provider.KindInvalidRequest)) // has room for more by now
+	two := one.With(provider.FallbackOn(provider.KindOutputValidation))
 	one.With(provider.FallbackOn(provider.KindAuth))
-	if _, err := one.With(provider.FallbackOn(provider.KindOutputValidation)).Complete(t.Context(), provider.Request{}); err == nil {
+	if _, err := two.Complete(t.Context(), provider.Request{}); err == nil {
 		t.Error("an option of one copy changed another")
 	}
 }

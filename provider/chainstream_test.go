@@ -49,6 +49,9 @@ func TestAStreamMovesOnOnlyBeforeItsFirstToken(t *testing.T) {
 	} {
 		b := answers(t, "b")
 		s := read(chainOf(c.first, b).With(always).Stream(t.Context(), provider.Request{}))
+		if c.calls == 1 && s.pairs != 2 {
+			t.Errorf("%s: %d pairs, though nothing of a stream that failed is passed on", c.name, s.pairs)
+		}
 		if s.text != c.want || b.calls() != c.calls || s.ends != 1 || (s.err == nil) != (c.calls == 1) {
 			t.Errorf("%s: %q, %d ends, second asked %d times, %v", c.name, s.text, s.ends, b.calls(), s.err)
 		}

@@ -109,6 +109,7 @@ type streamed struct {
 	done   *provider.Response
 	err    error
 	ends   int // pairs with Done or an error
+	pairs  int
 }
 
 func read(seq iter.Seq2[provider.Chunk, error]) (s streamed) {
@@ -116,6 +117,7 @@ func read(seq iter.Seq2[provider.Chunk, error]) (s streamed) {
 		if chunk.IsToken() {
 			s.tokens++
 		}
+		s.pairs++
 		s.text += chunk.Text.Reveal()
 		if err != nil || chunk.Done != nil {
 			s.done, s.err = chunk.Done, err

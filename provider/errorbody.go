@@ -169,7 +169,7 @@ func (b *errorBody) code(raw json.RawMessage) {
 	if found {
 		word = afterHash
 	}
-	if word == "" || word == "error" {
+	if word == "" {
 		return
 	}
 	if n, err := strconv.Atoi(word); err == nil {

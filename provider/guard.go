@@ -86,9 +86,9 @@ func (g *guard) Complete(ctx context.Context, req Request) (Response, error) {
 	select {
 	case got = <-answers:
 	case <-total.c:
-		got = late(answers, c.judge(Signal{Seen: SeenTimeout}), false)
+		got = late(answers, c.judge(Signal{Seen: SeenTimeout}))
 	case <-ctx.Done():
-		got = late(answers, c.judge(FromError(ctx, context.Cause(ctx))), false)
+		got = late(answers, c.judge(FromError(ctx, context.Cause(ctx))))
 	}
 	return c.settle(got)
 }
@@ -148,11 +148,11 @@ func send(ctx context.Context, pairs chan<- pair, p pair) bool {
 func (p pair) ends() bool { return p.err != nil || p.chunk.Done != nil }
 
 // late looks at the channel once more when a call is over: of two that are ready, select picks at random. What is there counts if
-// it is the end, or a token that was waited for.
-func late(pairs <-chan pair, over error, token bool) pair {
+// it is the end.
+func late(pairs <-chan pair, over error) pair {
 	select {
 	case p := <-pairs:
-		if p.ends() || token && p.chunk.IsToken() {
+		if p.ends() {
 			return p
 		}
 	default:
@@ -170,8 +170,7 @@ type alarm struct {
 func (a *alarm) set(after time.Duration) {
 	switch {
 	case after <= 0:
-		a.stop()
-		a.c = nil
+		a.stop() // and nothing is left in the channel
 		return
 	case a.timer == nil:
 		a.timer = time.NewTimer(after)

@@ -298,6 +298,30 @@ func TestErrorsThatAreNoProvidersAreJudged(t *testing.T) {
 	}
 }
 
+func TestAnUnknownErrorOfACallThatWasLeftIsItsEnd(t *testing.T) {
+	for range 20 { // the two ends come at the same time
+		ctx, leave := context.WithCancel(t.Context())
+		f := &fake{name: primary, do: func(context.Context, int) (provider.Response, error) {
+			leave()
+			return provider.Response{}, errors.New(canary)
+		}}
+		_, err := provider.Guard(f, provider.GuardConfig{}).Complete(ctx, provider.Request{})
+		if e, ok := provider.AsError(err); !ok || e.Reason() != provider.ReasonAborted {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestThereIsNoTextBesideAnError(t *testing.T) {
+	each(t, func(t *testing.T, cfg provider.GuardConfig, ask func(context.Context, provider.Client) (provider.Response, error)) {
+		f := &fake{name: primary, do: func(context.Context, int) (provider.Response, error) { return said("half"), provider.Judge(down) }}
+		answer, err := ask(t.Context(), provider.Guard(f, cfg))
+		if err == nil || answer.Text.Reveal() != "" || answer.Usage != executor.Tokens(10, 1) || answer.Model.String() != "m-half" {
+			t.Errorf("%v by %v for %v, %v", answer.Text.Reveal(), answer.Model, answer.Usage, err)
+		}
+	})
+}
+
 func TestAPanicOfAClientIsContained(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -40,7 +40,7 @@ func (g *guard) begin(ctx context.Context) (*call, error) {
 	}
 	c.made = time.Now()
 	c.err = g.judge(Signal{Seen: SeenAborted})
-	c.record = Call{Provider: g.Name(), ModelProvider: g.cfg.ModelProvider, Model: g.cfg.Model, Scope: ScopeOf(ctx)}
+	c.record = Call{Provider: g.Name(), ModelProvider: g.cfg.ModelProvider, Requested: g.cfg.Model, Model: g.cfg.Model, Scope: ScopeOf(ctx)}
 	return c, nil
 }
 
@@ -139,11 +139,11 @@ func (c *call) relay(ctx context.Context, pairs <-chan pair, yield func(Chunk, e
 		select {
 		case got = <-pairs:
 		case <-total.c:
-			got = late(pairs, c.judge(Signal{Seen: SeenTimeout}), false)
+			got = late(pairs, c.judge(Signal{Seen: SeenTimeout}))
 		case <-token.c:
-			got = late(pairs, c.judge(Signal{Seen: silence}), true)
+			got = late(pairs, c.judge(Signal{Seen: silence}))
 		case <-ctx.Done():
-			got = late(pairs, c.judge(FromError(ctx, context.Cause(ctx))), false)
+			got = late(pairs, c.judge(FromError(ctx, context.Cause(ctx))))
 		}
 		if got.ends() {
 			answer, err := c.settle(got)

@@ -89,6 +89,17 @@ func TestTheGateDecidesWhetherACallIsMade(t *testing.T) {
 	})
 }
 
+func TestWhatIsParkedWithinIsNoCall(t *testing.T) {
+	each(t, func(t *testing.T, cfg provider.GuardConfig, ask func(context.Context, provider.Client) (provider.Response, error)) {
+		h := &heard{}
+		cfg.Observer, cfg.Breaker = h, provider.NewBreaker(provider.BreakerConfig{Failures: 1})
+		_, err := ask(t.Context(), provider.Guard(parks(t, "primary", time.Now()), cfg))
+		if _, ok := errors.AsType[*executor.Parked](err); !ok || h.calls != nil || h.breakers != nil {
+			t.Errorf("%v, records %v, breaker %v", err, h.calls, h.breakers)
+		}
+	})
+}
+
 func TestA429ThatSaysUntilWhenClosesTheProvider(t *testing.T) {
 	each(t, func(t *testing.T, cfg provider.GuardConfig, ask func(context.Context, provider.Client) (provider.Response, error)) {
 		g, client := &gate{}, fails(t, "primary", after(limited, 20*time.Second))

@@ -72,6 +72,7 @@ func TestRetryAfterReachesTheExecutor(t *testing.T) {
 		{"body", "", fmt.Sprintf(retryInfo, "RequestsPerMinute", "45.837906927s"), 45837906927, rateLimit},
 		{"header before body", "1", fmt.Sprintf(retryInfo, "RequestsPerMinute", "2s"), time.Second, rateLimit},
 		{"day", "", fmt.Sprintf(retryInfo, "GenerateRequestsPerDayPerProjectPerModel-FreeTier", "2s"), 2 * time.Second, noQuota},
+		{"two", "", fmt.Sprintf(retryInfo, "", "2s")[:len(fmt.Sprintf(retryInfo, "", "2s"))-3] + `,{"retryDelay":"9s"}]}}`, 2 * time.Second, rateLimit},
 		{"garbage", "", fmt.Sprintf(retryInfo, "", "2 minutes"), 0, rateLimit},
 		{"list", "", "[" + fmt.Sprintf(retryInfo, "", "2s") + "]", 2 * time.Second, rateLimit},
 	} {

@@ -227,6 +227,8 @@ func TestErrorObjectsInAnAnswerAreJudgedByWhatTheySay(t *testing.T) {
 		{`[{"error":{"code":429,"status":"RESOURCE_EXHAUSTED"}}]`, "status 429 " + rateLimit},
 		{`{"error":{"code":"model_not_found"}}`, "status 0 " + noModel},
 		{`{"error":{"code":"context_length_exceeded"}}`, "status 0 " + tooLong},
+		{`{"error":{"code":7,"status":"503"}}`, "status 503 " + serverError},
+		{`{"error":{"code":429},"status":500}`, "status 429 " + rateLimit},
 		{`{"error":"something"}`, "status 0 " + serverError},
 		{`{"error":true,"message":"x"}`, "status 0 " + serverError},
 		{`{"error":{"type":"novel_error","code":7}}`, "status 0 " + serverError},
