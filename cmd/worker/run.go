@@ -130,7 +130,9 @@ func work(ctx context.Context, again <-chan struct{}, file *config.File, grace t
 	if !awaitRedis(ctx, rdb, log) {
 		return nil
 	}
-	logFindings(log, checkRedis(ctx, rdb, file.Redis.Place(), len(file.FleetLimits()) > 0))
+	looking, cancel := context.WithTimeout(ctx, 10*time.Second)
+	logFindings(log, checkRedis(looking, rdb, file.Redis.Place(), len(file.FleetLimits()) > 0))
+	cancel()
 	begun.Store(true)
 	return runUntil(ctx, again, worker, log)
 }
@@ -142,7 +144,6 @@ func runUntil(ctx context.Context, again <-chan struct{}, worker *tasks.Worker, 
 	go func() {
 		select {
 		case <-ctx.Done():
-			log.Info("worker drains")
 		case <-ended:
 			return
 		}
