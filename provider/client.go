@@ -78,7 +78,8 @@ func (c Chunk) IsToken() bool { return c.Tool || c.Text.Reveal() != "" }
 type Call struct {
 	Provider      Name
 	ModelProvider ModelProvider
-	Model         executor.ModelVersion // as configured when the call failed before the model was named
+	Requested     executor.ModelVersion // as configured
+	Model         executor.ModelVersion // as answered; as configured when the call failed before the model was named
 	Kind          Kind                  // KindNone: answered
 	Reason        Reason
 	Status        int // HTTP; 0: none

@@ -84,12 +84,14 @@ func (e *ConflictError) Error() string {
 
 // Submit makes the run, or finds the one that Key already made of the same bundle and input. When it returns nil the run
 // is durable, as far as Redis is. Errors: ErrInput, ErrQueueName, *ConflictError, those of Redis; after one of Redis the
-// run may have been made, and to submit again with the same Key is safe.
+// run may have been made, and to submit again with the same Key is safe. The run belongs to the trace of ctx's
+// OpenTelemetry span, if it has one.
 func (c *Client) Submit(ctx context.Context, s Submission) (RunID, error) {
 	run, n, err := c.newRun(s)
 	if err != nil {
 		return RunID{}, err
 	}
+	n.Trace = traceparent(ctx)
 	if err := c.keepBundle(ctx, s.Bundle); err != nil {
 		return RunID{}, err
 	}

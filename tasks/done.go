@@ -12,15 +12,15 @@ import (
 const DoneTask = "fourfold:done"
 
 // DoneNotice is the payload of a DoneTask, as JSON: a reference to the status document, not the document. It arrives at
-// least once.
+// least once, under a W3C traceparent header when the run belongs to a trace.
 type DoneNotice struct {
 	Run        RunID            `json:"run"`
 	Generation int              `json:"generation"` // from 1; a rerun makes the next
 	Outcome    executor.Outcome `json:"outcome"`
 }
 
-func doneRing(o runstate.Order) doorbell.Ring {
+func doneRing(o runstate.Order, headers map[string]string) doorbell.Ring {
 	run, _ := ParseRunID(o.Run)
 	body, _ := json.Marshal(DoneNotice{run, o.Generation, o.Marker.Outcome}) // cannot fail: identifiers and a number
-	return doorbell.Ring{Queue: o.OnDone, ID: o.Member(), Type: DoneTask, Payload: body}
+	return doorbell.Ring{Queue: o.OnDone, ID: o.Member(), Type: DoneTask, Payload: body, Headers: headers}
 }

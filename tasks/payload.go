@@ -55,7 +55,7 @@ func decodePayload(data []byte) (payload, error) {
 }
 
 // ring is the task that delivers p: its id is the outbox entry that it answers, so that a second one is the same.
-func (p payload) ring() doorbell.Ring {
+func (p payload) ring(headers map[string]string) doorbell.Ring {
 	e := runstate.Entry{Ref: p.Run.ref(), Generation: p.Generation, Unit: p.Unit, Redrive: p.Redrive}
-	return doorbell.Ring{Queue: p.Run.Queue(), ID: e.Member(), Payload: p.encode()}
+	return doorbell.Ring{Queue: p.Run.Queue(), ID: e.Member(), Payload: p.encode(), Headers: headers}
 }

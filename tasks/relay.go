@@ -28,6 +28,7 @@ func (r *relay) change(ctx context.Context, run RunID, sha flow.SHA, c runstate.
 	}
 	rings := make([]doorbell.Ring, 0, len(c.Ready))
 	entries := make([]runstate.Entry, 0, len(c.Ready))
+	headers := traceHeaders(ctx, "")
 	for _, ready := range c.Ready {
 		e := c.Entry(run.ref(), ready)
 		if ready.Unit == runstate.DoneUnit {
@@ -36,7 +37,7 @@ func (r *relay) change(ctx context.Context, run RunID, sha flow.SHA, c runstate.
 			}
 			continue
 		}
-		rings = append(rings, payload{run, sha, c.Generation, ready.Unit, 0, ready.Marker}.ring())
+		rings = append(rings, payload{run, sha, c.Generation, ready.Unit, 0, ready.Marker}.ring(headers))
 		entries = append(entries, e)
 	}
 	if len(rings) == 0 {
@@ -59,7 +60,7 @@ func (r *relay) entries(ctx context.Context, entries []runstate.Entry) error {
 	}
 	var rings []doorbell.Ring
 	for _, o := range orders {
-		if ring, ok := ringOf(o); ok {
+		if ring, ok := ringOf(o, traceHeaders(ctx, o.Trace)); ok {
 			rings = append(rings, ring)
 		}
 	}
@@ -71,12 +72,12 @@ func (r *relay) entries(ctx context.Context, entries []runstate.Entry) error {
 	return r.store.Rung(ctx, entries[0].Queue, entries...)
 }
 
-func ringOf(o runstate.Order) (doorbell.Ring, bool) {
+func ringOf(o runstate.Order, headers map[string]string) (doorbell.Ring, bool) {
 	if !o.Valid {
 		return doorbell.Ring{}, false
 	}
 	if o.Unit == runstate.DoneUnit {
-		return doneRing(o), true
+		return doneRing(o, headers), true
 	}
 	run, err := ParseRunID(o.Run)
 	if err != nil {
@@ -87,5 +88,5 @@ func ringOf(o runstate.Order) (doorbell.Ring, bool) {
 		return doorbell.Ring{}, false
 	}
 	p.Run, p.Generation, p.Unit, p.Redrive, p.Marker = run, o.Generation, o.Unit, o.Redrive, o.Marker
-	return p.ring(), true
+	return p.ring(headers), true
 }

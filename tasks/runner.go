@@ -2,7 +2,6 @@ package tasks
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"time"
 
@@ -28,6 +27,9 @@ type job struct {
 	bundle *flow.Bundle
 	step   *flow.Step
 	grant  runstate.Grant
+	inline bool   // gone on with: no doorbell was rung for it
+	next   *job   // what the worker goes on with; nil: nothing
+	rang   string // traceparent of who rang the doorbell; empty: not known
 }
 
 // handle answers one doorbell. Whatever it answers, the run's state alone says what was done.
@@ -39,7 +41,7 @@ func (w *Worker) handle(ctx context.Context, d doorbell.Delivery) doorbell.Verdi
 	if p.Run.Queue() != d.Queue {
 		return doorbell.Reject(reasonWrongQueue)
 	}
-	j := &job{payload: p, task: runstate.Task{Ref: p.Run.ref(), Generation: p.Generation, Unit: p.Unit, Token: rand.Text()[:16]}}
+	j := &job{payload: p, task: runstate.Task{Ref: p.Run.ref(), Generation: p.Generation, Unit: p.Unit, Token: newToken()}, rang: d.Headers[traceHeader]}
 	j.bundle, err = w.bundles.get(ctx, p.SHA)
 	switch {
 	case errors.Is(err, errBundle):
@@ -50,7 +52,12 @@ func (w *Worker) handle(ctx context.Context, d doorbell.Delivery) doorbell.Verdi
 		return doorbell.Reject(reasonUndecodable)
 	}
 	j.step = j.bundle.Flow().Steps[p.Unit.Step]
-	return w.begin(ctx, j)
+	verdict := w.begin(ctx, j)
+	for j.next != nil {
+		j = j.next
+		verdict = w.work(ctx, j)
+	}
+	return verdict
 }
 
 func (w *Worker) begin(ctx context.Context, j *job) doorbell.Verdict {
@@ -72,10 +79,8 @@ func (w *Worker) begin(ctx context.Context, j *job) doorbell.Verdict {
 }
 
 func (w *Worker) terms(j *job) runstate.Terms {
-	t := runstate.Terms{Lease: w.cfg.Lease, MaxDeliveries: w.cfg.MaxDeliveries, WantInput: true}
-	for _, need := range j.step.Needs {
-		t.WantValues = append(t.WantValues, need.Index)
-	}
+	t := wants(j.step)
+	t.Lease, t.MaxDeliveries = w.cfg.Lease, w.cfg.MaxDeliveries
 	return t
 }
 
@@ -108,6 +113,8 @@ func (w *Worker) work(asynq context.Context, j *job) doorbell.Verdict {
 		ctx, end = context.WithTimeoutCause(ctx, j.grant.Left, errDeadline)
 		defer end()
 	}
+	ctx, span := w.traceStep(ctx, j)
+	defer span.End()
 	res, err := w.execute(ctx, j)
 	var parked *executor.Parked
 	var cut *executor.InterruptedError
@@ -132,15 +139,22 @@ var errDeadline = errors.New("tasks: the run's deadline has passed")
 func (w *Worker) interrupted(ctx context.Context, j *job, cut *executor.InterruptedError) doorbell.Verdict {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errDeadline): // the script sees the deadline too, and ends the run
-		return w.begin(context.WithoutCancel(ctx), &job{payload: j.payload, task: j.task, bundle: j.bundle, step: j.step})
+		traceEnding(ctx, endedDeadline)
+		return w.begin(context.WithoutCancel(ctx), &job{payload: j.payload, task: j.task, bundle: j.bundle, step: j.step, inline: j.inline})
 	case errors.Is(cause, doorbell.ErrStopping):
 		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), redisPause)
 		defer cancel()
 		progress := j.grant.Progress
 		progress.Spent = cut.Spent
+		traceEnding(ctx, endedReleased)
+		if j.inline { // asynq knows nothing of it, and would put back only what this worker began with
+			w.giveBack(short, j, progress)
+			return doorbell.Handled()
+		}
 		_, _ = w.store.Release(short, j.task, progress) // else the claim ends by itself
 		return doorbell.Again(0)
 	}
+	traceEnding(ctx, string(runstate.Lost))
 	return doorbell.Drop() // lost: cancelled, or in other hands
 }
 
@@ -159,6 +173,7 @@ func (w *Worker) park(ctx context.Context, j *job, p *executor.Parked) doorbell.
 	if err != nil {
 		return doorbell.Again(redisPause)
 	}
+	traceEnding(ctx, string(word))
 	if word == runstate.Parked {
 		w.parked.Add(1)
 		time.AfterFunc(wait, func() { w.parked.Add(-1) })
@@ -175,15 +190,16 @@ func (w *Worker) maxWait(j *job) time.Duration {
 }
 
 func (w *Worker) expand(ctx context.Context, j *job, items [][]byte) doorbell.Verdict {
-	return w.record(ctx, j, nil, func(ctx context.Context) (runstate.Change, error) {
-		return w.store.Expand(ctx, j.task, j.step.ForEach.MaxInFlight, items)
+	on := w.onward(ctx, j)
+	return w.record(ctx, j, nil, on, func(ctx context.Context) (runstate.Change, error) {
+		return w.store.Expand(ctx, j.task, j.step.ForEach.MaxInFlight, items, on)
 	})
 }
 
 func (w *Worker) complete(ctx context.Context, j *job, r *result) doorbell.Verdict {
 	ending := r.ending
-	ending.Carried = j.Marker
-	return w.record(ctx, j, r, func(ctx context.Context) (runstate.Change, error) {
+	ending.Carried, ending.Onward = j.Marker, w.onward(ctx, j)
+	return w.record(ctx, j, r, ending.Onward, func(ctx context.Context) (runstate.Change, error) {
 		return w.store.Complete(ctx, j.task, ending)
 	})
 }
@@ -192,7 +208,7 @@ func (w *Worker) complete(ctx context.Context, j *job, r *result) doorbell.Verdi
 const recordFor = 2 * time.Minute
 
 // record writes what came of the work, relays what it made runnable, and tells the observer.
-func (w *Worker) record(ctx context.Context, j *job, r *result, write func(context.Context) (runstate.Change, error)) doorbell.Verdict {
+func (w *Worker) record(ctx context.Context, j *job, r *result, on runstate.Onward, write func(context.Context) (runstate.Change, error)) doorbell.Verdict {
 	ctx = context.WithoutCancel(ctx)
 	give, cancel := context.WithTimeout(ctx, recordFor)
 	defer cancel()
@@ -202,7 +218,9 @@ func (w *Worker) record(ctx context.Context, j *job, r *result, write func(conte
 			if change.Word == runstate.Done {
 				w.cfg.Observer.StepDuplicate(ctx, j.bundle.Flow().Name, j.step.ID)
 			}
+			traceChange(ctx, j, change, r)
 			w.changed(ctx, j, change, r)
+			j.next = j.following(ctx, change, on)
 			return doorbell.Handled()
 		}
 		w.cfg.Logger.Warn("step could not be recorded yet", "run", j.Run, "step", j.step.ID)

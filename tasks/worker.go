@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"go.opentelemetry.io/otel/trace"
 
 	"fourfold/provider"
 	"fourfold/tasks/internal/doorbell"
@@ -27,6 +28,7 @@ type WorkerConfig struct {
 	Handlers      map[string]Handler
 	Observer      telemetry.Observer // nil: nobody is told
 	Logger        Logger             // nil: silent
+	Tracer        trace.Tracer       // for a span of each delivery of a step; nil: none
 	Retention     time.Duration      // age at which the dead-letter index forgets; zero: DefaultRetention
 	Lease         time.Duration      // of a claim, renewed at a third of it; zero: 12s
 	MaxDeliveries int                // of one step, after which it is FAILED crash; zero: 5

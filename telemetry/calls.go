@@ -44,7 +44,7 @@ func (s *Sink) newCallMeter(k callKey) *callMeter {
 
 // CallFinished counts the call and the tokens that its step paid, also for an answer that was no good, and logs it if it
 // failed.
-func (s *Sink) CallFinished(_ context.Context, c provider.Call) {
+func (s *Sink) CallFinished(ctx context.Context, c provider.Call) {
 	if s.ended() {
 		return
 	}
@@ -63,12 +63,12 @@ func (s *Sink) CallFinished(_ context.Context, c provider.Call) {
 		s.pay(tokenKey{c.Scope.Flow, c.Scope.Step, c.ModelProvider, c.Model}, c.Usage)
 	}
 	if c.Kind != provider.KindNone {
-		s.logCall(&c)
+		s.logCall(ctx, &c)
 	}
 }
 
 // logCall writes the line of a failed call. The status is http_status: Datadog reads `status` as the line's own level.
-func (s *Sink) logCall(c *provider.Call) {
+func (s *Sink) logCall(ctx context.Context, c *provider.Call) {
 	level := zerolog.WarnLevel
 	if c.Reason == provider.ReasonAborted {
 		level = zerolog.InfoLevel // the worker ended it itself
@@ -88,6 +88,7 @@ func (s *Sink) logCall(c *provider.Call) {
 	if c.Usage.Known() {
 		e = e.Dict("token_usage", zerolog.Dict().Int64("input", c.Usage.Input()).Int64("output", c.Usage.Output()))
 	}
+	e = traced(ctx, e)
 	e.Int64("duration_ms", c.Duration.Milliseconds()).Int("attempt", c.Scope.Attempt).
 		Str("run", ident(c.Scope.Run)).Str("flow", ident(c.Scope.Flow)).Str("step", ident(c.Scope.Step.String())).
 		Msg("provider call failed")

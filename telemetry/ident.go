@@ -23,6 +23,10 @@ func ident(s string) string {
 	return withheld
 }
 
+// Identifier returns s if it is spelt like an identifier of this project, as run ids, flows, steps, queues, providers and
+// models are, and [content] otherwise. It is for other ways out of the process than metrics and log.
+func Identifier(s string) string { return ident(s) }
+
 func isIdent(s string) bool {
 	if s == "" || len(s) > longestIdent || !alphanumeric(s[0]) {
 		return false

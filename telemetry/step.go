@@ -60,7 +60,7 @@ func (s *Sink) newStepMeter(k stepKey) *stepMeter {
 }
 
 // StepFinished counts the step and logs its envelope. It allocates nothing once a step of its kind has been seen.
-func (s *Sink) StepFinished(_ context.Context, f StepFinished) {
+func (s *Sink) StepFinished(ctx context.Context, f StepFinished) {
 	if s.ended() {
 		return
 	}
@@ -86,7 +86,7 @@ func (s *Sink) StepFinished(_ context.Context, f StepFinished) {
 		s.pay(tokenKey{f.Flow, e.Step, t.ModelProvider, t.Model}, t.Usage)
 	}
 	if m.line != nil {
-		s.logStep(m.line, &f)
+		s.logStep(ctx, m.line, &f)
 	}
 }
 
@@ -131,8 +131,8 @@ func (s *Sink) stepLine(k stepKey) []byte {
 }
 
 // logStep writes the line of one step. It is spelt out, and not built by zerolog, because it is on the way of every step:
-// all that it appends are numbers and a run id that needs no quoting.
-func (s *Sink) logStep(begin []byte, f *StepFinished) {
+// all that it appends are numbers and ids that need no quoting.
+func (s *Sink) logStep(ctx context.Context, begin []byte, f *StepFinished) {
 	e := &f.Envelope
 	var room [1024]byte
 	b := append(room[:0], begin...)
@@ -153,6 +153,7 @@ func (s *Sink) logStep(begin []byte, f *StepFinished) {
 		b = append(b, `,"queue_wait_ms":`...)
 		b = strconv.AppendInt(b, f.QueueWait.Milliseconds(), 10)
 	}
+	b = appendTraced(ctx, b)
 	b = append(b, `,"timestamp":"`...)
 	b = appendStamp(b, time.Now())
 	b = append(b, "\"}\n"...)

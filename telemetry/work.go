@@ -43,7 +43,7 @@ func (s *Sink) newRunMeter(k runKey) *runMeter {
 }
 
 // RunFinished counts the run and logs it.
-func (s *Sink) RunFinished(_ context.Context, r RunFinished) {
+func (s *Sink) RunFinished(ctx context.Context, r RunFinished) {
 	if s.ended() {
 		return
 	}
@@ -66,6 +66,7 @@ func (s *Sink) RunFinished(_ context.Context, r RunFinished) {
 	if step := r.Step.String(); step != "" {
 		e = e.Str("step", ident(step))
 	}
+	e = traced(ctx, e)
 	e.Int64("latency_ms", r.Latency.Milliseconds()).Msg("run finished")
 }
 

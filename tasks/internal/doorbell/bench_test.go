@@ -3,7 +3,9 @@ package doorbell
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -155,9 +157,42 @@ func BenchmarkHop(b *testing.B) {
 	}
 }
 
+// BenchmarkIdle is what an idle worker costs Redis: commands and scripts a second, by Redis' own count.
+func BenchmarkIdle(b *testing.B) {
+	rdb := redistest.Start(b).Client(b)
+	s, err := NewServer(ServerConfig{Redis: rdb, Queues: map[string]int{"q": 1}, Handler: func(context.Context, Delivery) Verdict { return Handled() }})
+	must(b, err)
+	must(b, s.Start())
+	defer s.Shutdown(context.Background())
+	waitIdle(s)
+	must(b, rdb.ConfigResetStat(b.Context()).Err())
+	start := time.Now()
+	time.Sleep(20 * time.Second)
+	stats, err := rdb.Info(b.Context(), "commandstats").Result()
+	must(b, err)
+	took := time.Since(start).Seconds()
+	var scripts, outside int
+	for line := range strings.Lines(stats) {
+		var calls int
+		name, rest, _ := strings.Cut(line, ":")
+		if _, err := fmt.Sscanf(rest, "calls=%d", &calls); err != nil {
+			continue
+		}
+		switch name {
+		case "cmdstat_evalsha", "cmdstat_eval":
+			scripts += calls
+			outside += calls
+		case "cmdstat_blmove", "cmdstat_sadd", "cmdstat_zadd", "cmdstat_ping", "cmdstat_subscribe", "cmdstat_zrange", "cmdstat_zcard":
+			outside += calls
+		}
+	}
+	b.ReportMetric(float64(scripts)/took, "scripts/s")
+	b.ReportMetric(float64(outside)/took, "commands/s")
+}
+
 // BenchmarkScripts calls a script from many goroutines.
 func BenchmarkScripts(b *testing.B) {
-	for _, callers := range []int{1, 4, 16, 64, 256} {
+	for _, callers := range []int{2, 4, 16, 64, 256} {
 		for _, c := range []struct {
 			name string
 			open func(testing.TB, *redis.Client) redis.UniversalClient
@@ -169,7 +204,7 @@ func BenchmarkScripts(b *testing.B) {
 				rdb := c.open(b, redistest.Start(b).Client(b))
 				script := redis.NewScript(`return redis.call("INCRBY", KEYS[1], ARGV[1])`)
 				must(b, script.Load(b.Context(), rdb).Err())
-				b.SetParallelism(max(1, callers/2))
+				b.SetParallelism(max(1, callers/runtime.GOMAXPROCS(0)))
 				b.ResetTimer()
 				b.RunParallel(func(pb *testing.PB) {
 					for pb.Next() {

@@ -94,17 +94,19 @@ func TestStalledRedisStrandsNothing(t *testing.T) {
 		Redis: rdb, Queues: map[string]int{"q": 1}, Servers: 4,
 		Handler: func(context.Context, Delivery) Verdict { runs.Add(1); return Handled() },
 	})
+	r := NewRinger(rdb, RingerOptions{})
+	must(t, r.Ring(t.Context(), ringOf(9))) // so that all connections are there
+	eventually(t, func() bool { return runs.Load() == 1 })
 	waitIdle(s)
 	rs.Pause()
 	rung := make(chan error, 1)
-	r := NewRinger(rdb, RingerOptions{})
 	go func() { rung <- r.Ring(context.Background(), ringOf(0), ringOf(1), ringOf(2)) }()
 	time.Sleep(steady.readTimeout + 2*defaultPatience.listening) // by now servers have looked, whether or not they were woken
 	rs.Cont()
 	must(t, <-rung)
 	eventually(t, func() bool { left := sizes(t, rdb, "q"); return left.Pending+left.Active == 0 })
-	if got := runs.Load(); got < 3 {
-		t.Errorf("deliveries: got %d, want 3", got)
+	if got := runs.Load(); got < 4 {
+		t.Errorf("deliveries: got %d, want 4", got)
 	}
 }
 

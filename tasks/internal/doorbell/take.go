@@ -59,7 +59,6 @@ type taker struct {
 	stock    []any        // taken and not yet handed to asynq; never more than there are free slots
 	owed     atomic.Int64 // what asynq may still be handed without a further question: the stock, and while a question is under way, its answer
 	appetite int
-	streak   int
 	failed   int
 }
 
@@ -78,7 +77,7 @@ func (k *taker) take(ctx context.Context, cmd *redis.Cmd, a ask) error {
 		cmd.SetVal(reply)
 		k.inFlight.Add(1)
 		clear(k.empty)
-		k.shareOut(a.queue)
+		k.passOn(a.queue)
 	case errors.Is(err, redis.Nil), errors.Is(err, errParked), redis.HasErrorPrefix(err, "NOSCRIPT"):
 	default:
 		clear(k.empty)
@@ -126,7 +125,12 @@ func (k *taker) wait(ctx context.Context, queue string, reply any, err error) (a
 		if !ok {
 			return nil, errParked
 		}
-		reply, err := k.fetch(ctx, k.asks[w.queue])
+		a, known := k.asks[w.queue]
+		if !known { // then asynq has to ask first
+			k.yard.report(w, false)
+			return nil, errParked
+		}
+		reply, err := k.fetch(ctx, a)
 		k.yard.report(w, err == nil)
 		if !errors.Is(err, redis.Nil) {
 			return reply, err
@@ -165,14 +169,12 @@ func (k *taker) handedOut() bool { return k.owed.Load() == 0 }
 func (k *taker) learn(err error, asked, got int) {
 	switch {
 	case err != nil:
-		k.appetite, k.streak = 1, 0
+		k.appetite = 1
 	case got == asked:
 		k.appetite = min(2*k.appetite, mostAtOnce)
-		k.streak++
 		k.recovered()
 	default:
 		k.appetite = got + 1
-		k.streak++
 		k.recovered()
 	}
 	if errors.Is(err, redis.Nil) {
@@ -180,11 +182,9 @@ func (k *taker) learn(err error, asked, got int) {
 	}
 }
 
-// shareOut wakes an idle neighbour when there is more than this server can take.
-func (k *taker) shareOut(queue string) {
-	full := int(k.inFlight.Load()) >= k.slots
-	doubled := k.streak > 1 && k.streak&(k.streak-1) == 0
-	if full || doubled {
+// passOn wakes an idle neighbour when this server can take no more.
+func (k *taker) passOn(queue string) {
+	if int(k.inFlight.Load()) >= k.slots {
 		k.yard.more(queue)
 	}
 }

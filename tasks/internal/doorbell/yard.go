@@ -143,7 +143,7 @@ func (y *yard) poke(queue string) {
 	}
 }
 
-// more is told by a busy server that a queue has more than it can take.
+// more is told by a server that is full: a queue that it has just taken from may have more.
 func (y *yard) more(queue string) {
 	y.mu.Lock()
 	defer y.mu.Unlock()

@@ -34,27 +34,34 @@ func TestIdleProcessAsksSeldom(t *testing.T) {
 }
 
 func TestNoWakeUpIsLost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFakeRedis(t)
-		queues := []string{"a", "b"}
-		p := newProcess(f, queues, forever, 3, 4, time.Millisecond)
-		const n = 5000
-		for i := range n {
-			queue := queues[rand.N(2)]
-			f.push(queue, fmt.Sprint(i))
-			if rand.N(2) == 0 {
-				p.yard.poke(queue)
+	for _, p := range []patience{forever, {listening: time.Millisecond, deaf: time.Millisecond}} { // the short one ends waits just when somebody is woken
+		synctest.Test(t, func(t *testing.T) {
+			f := newFakeRedis(t)
+			queues := []string{"a", "b"}
+			p := newProcess(f, queues, p, 3, 4, time.Millisecond)
+			const n = 5000
+			for i := range n {
+				queue := queues[rand.N(2)]
+				f.push(queue, fmt.Sprint(i))
+				if rand.N(2) == 0 {
+					p.yard.poke(queue)
+				}
+				if rand.N(3) == 0 {
+					time.Sleep(rand.N(3 * time.Millisecond))
+				}
 			}
-			if rand.N(3) == 0 {
-				time.Sleep(rand.N(3 * time.Millisecond))
+			time.Sleep(time.Second)
+			if _, _, left := f.counts(); left != 0 || len(p.taken) != n {
+				t.Errorf("after a quiet second %d tasks still wait, and %d of %d were taken", left, len(p.taken), n)
 			}
-		}
-		time.Sleep(time.Second)
-		if _, _, left := f.counts(); left != 0 || len(p.taken) != n {
-			t.Errorf("after a quiet second %d tasks still wait, and %d of %d were taken", left, len(p.taken), n)
-		}
-		p.stop()
-	})
+			p.stop()
+			for _, b := range p.yard.bells {
+				if b.out {
+					t.Errorf("the listener of %s waits for a report that never comes", b.queue)
+				}
+			}
+		})
+	}
 }
 
 func TestLoneTaskIsTakenAtOnce(t *testing.T) {
@@ -218,23 +225,57 @@ func TestPokeFindsTheTaskWhereListeningFails(t *testing.T) {
 	})
 }
 
-func TestBusyServerLetsItsNeighboursWork(t *testing.T) {
+func TestFullServerLetsItsNeighboursWork(t *testing.T) {
+	for _, deaf := range []error{nil, errors.New("NOPERM")} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFakeRedis(t)
+			f.deaf = deaf
+			p := newProcess(f, []string{"q"}, forever, 4, 3, time.Second)
+			time.Sleep(time.Minute)
+			start := time.Now()
+			for i := range 12 {
+				f.push("q", fmt.Sprint(i))
+			}
+			p.yard.poke("q")
+			for range 12 {
+				<-p.taken
+			}
+			if took := time.Since(start); took != time.Second {
+				t.Errorf("listening fails with %v: 12 tasks of 1 s on 4 servers with 3 slots each took %v", deaf, took)
+			}
+			p.stop()
+		})
+	}
+}
+
+func TestFullProcessDoesNotListen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeRedis(t)
-		p := newProcess(f, []string{"q"}, forever, 4, 3, time.Second)
-		synctest.Wait()
-		start := time.Now()
-		for i := range 12 {
+		p := newProcess(f, []string{"q"}, defaultPatience, 2, 3, 10*time.Second)
+		for i := range 36 {
 			f.push("q", fmt.Sprint(i))
 		}
-		for range 12 {
+		for range 36 {
 			<-p.taken
 		}
-		if took := time.Since(start); took > 1300*time.Millisecond {
-			t.Errorf("12 tasks of 1 s on 4 servers with 3 slots each took %v", took)
+		if asks, listens, _ := f.counts(); listens > 10 || asks > 36+20 {
+			t.Errorf("while all slots were taken for a minute: %d asks for 36 tasks and %d blocking commands", asks, listens)
 		}
 		p.stop()
 	})
+}
+
+func TestWakeUpAtTheEndOfPatienceIsNotLost(t *testing.T) {
+	f := newFakeRedis(t)
+	y := newYard(f.client(), []string{"q"}, silent{})
+	me := make(chan wake, 1)
+	if _, ok := y.lieDown(me); ok {
+		t.Fatal("woken by nothing")
+	}
+	y.poke("q")
+	if w, ok := y.getUp(me); !ok || w.queue != "q" {
+		t.Errorf("got %v, %v: want q, true", w.queue, ok)
+	}
 }
 
 func TestTakerTakesNoMoreThanItHasSlotsFor(t *testing.T) {

@@ -27,6 +27,7 @@
 //	        e|items|open|next|worst|marker in                                 a for_each step whose items are under way
 //	        d|outcome|cause|skipped|generation|marker out|envelope            done
 //	c<u>    token of the claim
+//	t       W3C traceparent of the submission                                 absent when it had no trace
 //
 // A marker is <severity> or <severity>.<index>.<cause>: severities 1 ABSTAINED to 4 FAILED, causes as numbered by Cause.
 //

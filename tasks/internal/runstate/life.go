@@ -36,6 +36,7 @@ type NewRun struct {
 	Retention time.Duration // of the finished run
 	FailFast  bool
 	OnDone    string // queue to tell; "": none
+	Trace     string // W3C traceparent of the submission; "": none
 	Input     []byte
 }
 
@@ -48,9 +49,9 @@ func (s *Store) Create(ctx context.Context, n NewRun) (Change, error) {
 }
 
 func (n NewRun) args() []any {
-	args := make([]any, 0, 8+2*len(n.Graph))
+	args := make([]any, 0, 9+2*len(n.Graph))
 	args = append(args, n.Flow+"|"+n.BundleSHA+"|"+n.InputHash, len(n.Graph), n.Window.Milliseconds(), n.Retention.Milliseconds(),
-		flag(n.FailFast), n.OnDone, n.Input, FirstVisit.Milliseconds())
+		flag(n.FailFast), n.OnDone, n.Input, FirstVisit.Milliseconds(), n.Trace)
 	for _, node := range n.Graph {
 		args = append(args, node.encode(), len(node.Parents))
 	}
@@ -108,6 +109,59 @@ type Terms struct {
 	WantValues    []int // of these parents
 }
 
+// wants is what the scripts are to hand out: i for the input, and indices of parents, comma separated.
+func (t Terms) wants() string {
+	wanted := make([]string, 0, 1+len(t.WantValues))
+	if t.WantInput {
+		wanted = append(wanted, "i")
+	}
+	for _, p := range t.WantValues {
+		wanted = append(wanted, strconv.Itoa(p))
+	}
+	return strings.Join(wanted, ",")
+}
+
+// Onward says how a worker wants to go on, by the same script, with a unit that its change makes runnable: it then holds
+// the claim, and neither outbox nor queue has the unit. The zero Onward does not want to.
+type Onward struct {
+	Token string
+	Lease time.Duration
+	Steps map[int]Terms // of each step that it may go on with, what it wants; only the wants are read
+}
+
+func (o Onward) args() []any {
+	if o.Token == "" {
+		return []any{"", 0, ""}
+	}
+	var b strings.Builder
+	b.WriteByte(';')
+	for step, terms := range o.Steps {
+		b.WriteString(strconv.Itoa(step))
+		b.WriteByte('=')
+		b.WriteString(terms.wants())
+		b.WriteByte(';')
+	}
+	return []any{o.Token, o.Lease.Milliseconds(), b.String()}
+}
+
+// Next is the unit that a worker goes on with, and what it was handed with the claim.
+type Next struct {
+	Unit  Unit
+	Grant Grant
+}
+
+func decodeNext(got []any, on Onward) (*Next, error) {
+	if len(got) < 2 {
+		return nil, nil
+	}
+	unit, err := ParseUnit(str(got[0]))
+	if err != nil {
+		return nil, err
+	}
+	g, err := decodeGrant(list(got[1]), on.Steps[unit.Step])
+	return &Next{unit, g}, err
+}
+
 // Grant is what a worker is handed with a claim.
 type Grant struct {
 	Marker     Marker // joined over the inputs
@@ -119,25 +173,19 @@ type Grant struct {
 	Input      []byte
 	Values     map[int][]byte
 	Item       []byte // of an item unit
+	Trace      string // W3C traceparent of the submission; "": none
 }
 
 // Begin claims a unit. The Grant is set with the word Claimed; with Overdue and Crashed the Change is.
 // Other words: Gone, Stale, Done, Busy.
 func (s *Store) Begin(ctx context.Context, t Task, terms Terms) (Change, Grant, error) {
-	wanted := make([]string, 0, 1+len(terms.WantValues))
-	if terms.WantInput {
-		wanted = append(wanted, "i")
-	}
-	for _, p := range terms.WantValues {
-		wanted = append(wanted, strconv.Itoa(p))
-	}
 	got, err := s.run(ctx, beginScript, t.Ref, t.Generation, t.Unit.String(), t.Token, terms.Lease.Milliseconds(), terms.MaxDeliveries,
-		strings.Join(wanted, ","))
+		terms.wants())
 	if err != nil {
 		return Change{}, Grant{}, err
 	}
 	if Word(str(got[0])) != Claimed {
-		c, err := decodeChange(got)
+		c, err := decodeChange(got, Onward{})
 		return c, Grant{}, err
 	}
 	g, err := decodeGrant(got, terms)
@@ -184,6 +232,9 @@ func decodeGrant(got []any, terms Terms) (Grant, error) {
 	if len(got) > 8 && got[8] != nil {
 		g.Item = []byte(str(got[8]))
 	}
+	if len(got) > 9 {
+		g.Trace = str(got[9])
+	}
 	return g, nil
 }
 
@@ -202,24 +253,36 @@ type Ending struct {
 	End     StepEnd
 	Value   []byte // nil for FAILED
 	Carried Marker // by the task; joined with the state's own
+	Onward  Onward
 }
 
 // Complete settles a unit: stores, joins, counts, skips or fires its children, finishes the run with the last one.
 // A unit that is done already is left as it is. Words: Settled, Done, Stale, Gone.
 func (s *Store) Complete(ctx context.Context, t Task, e Ending) (Change, error) {
-	return s.change(ctx, completeScript, t.Ref, t.Generation, t.Unit.String(), int(e.Outcome), int(e.Cause), e.End.encode(),
-		e.Carried.String(), e.Value, t.Token)
+	args := append([]any{
+		t.Generation, t.Unit.String(), int(e.Outcome), int(e.Cause), e.End.encode(), e.Carried.String(), e.Value, t.Token,
+	}, e.Onward.args()...)
+	got, err := s.run(ctx, completeScript, t.Ref, args...)
+	if err != nil {
+		return Change{}, err
+	}
+	return decodeChange(got, e.Onward)
 }
 
 // Expand splits a for_each step into its items, at most inFlight of them runnable at once (0: all). Words: Expanded,
 // Settled (a rerun kept every item), Done, Stale, Gone.
-func (s *Store) Expand(ctx context.Context, t Task, inFlight int, items [][]byte) (Change, error) {
-	args := make([]any, 0, 4+len(items))
+func (s *Store) Expand(ctx context.Context, t Task, inFlight int, items [][]byte, on Onward) (Change, error) {
+	args := make([]any, 0, 7+len(items))
 	args = append(args, t.Generation, t.Unit.String(), t.Token, inFlight)
+	args = append(args, on.args()...)
 	for _, item := range items {
 		args = append(args, item)
 	}
-	return s.change(ctx, expandScript, t.Ref, args...)
+	got, err := s.run(ctx, expandScript, t.Ref, args...)
+	if err != nil {
+		return Change{}, err
+	}
+	return decodeChange(got, on)
 }
 
 // Park gives the claim back until pause has passed; it is no attempt and no delivery. Words: Parked, Lost, Done, Gone.

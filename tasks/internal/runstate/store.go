@@ -68,7 +68,8 @@ type Change struct {
 	Open       int
 	Marker     Marker // the run's
 	Latency    time.Duration
-	Ready      []Ready
+	Ready      []Ready // of what became runnable, what must be rung for
+	Next       *Next   // what the caller goes on with itself; nil: nothing
 	Closed     []Closed
 	Items      []ItemEnd // of the for_each step that this change settled, in order
 }
@@ -101,13 +102,13 @@ func (s *Store) change(ctx context.Context, script *redis.Script, r Ref, args ..
 	if err != nil {
 		return Change{}, err
 	}
-	return decodeChange(got)
+	return decodeChange(got, Onward{})
 }
 
-func decodeChange(got []any) (Change, error) {
+func decodeChange(got []any, on Onward) (Change, error) {
 	word, _ := got[0].(string)
 	c := Change{Word: Word(word)}
-	if len(got) < 5 {
+	if len(got) < 6 {
 		return c, nil
 	}
 	head := strings.SplitN(str(got[1]), "|", 5)
@@ -132,6 +133,9 @@ func decodeChange(got []any) (Change, error) {
 	if c.Ready, err = decodeReady(list(got[3])); err != nil {
 		return c, err
 	}
+	if c.Next, err = decodeNext(list(got[5]), on); err != nil {
+		return c, err
+	}
 	for _, v := range list(got[4]) {
 		closed, err := decodeClosed(str(v))
 		if err != nil {
@@ -139,8 +143,8 @@ func decodeChange(got []any) (Change, error) {
 		}
 		c.Closed = append(c.Closed, closed)
 	}
-	if len(got) > 6 {
-		c.Items, err = decodeItems(list(got[6]))
+	if len(got) > 7 {
+		c.Items, err = decodeItems(list(got[7]))
 	}
 	return c, err
 }

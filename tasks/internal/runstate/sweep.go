@@ -106,7 +106,7 @@ func (s *Store) Visit(ctx context.Context, r Ref, shortest, longest time.Duratio
 		return Change{}, nil, "", err
 	}
 	if Word(str(got[0])) != Open {
-		c, err = decodeChange(got)
+		c, err = decodeChange(got, Onward{})
 		return c, nil, "", err
 	}
 	c.Word = Open
@@ -162,6 +162,7 @@ type Order struct {
 	BundleSHA string
 	Marker    Marker
 	OnDone    string // for DoneUnit: the queue to tell
+	Trace     string // W3C traceparent of the submission; "": none
 }
 
 // Orders reads what is to be said for each entry, in one round trip.
@@ -169,7 +170,7 @@ func (s *Store) Orders(ctx context.Context, entries []Entry) ([]Order, error) {
 	pipe := s.rdb.Pipeline()
 	got := make([]*redis.SliceCmd, len(entries))
 	for i, e := range entries {
-		got[i] = pipe.HMGet(ctx, runKey(e.Ref), "h", "r", "k", "s"+e.Unit.String())
+		got[i] = pipe.HMGet(ctx, runKey(e.Ref), "h", "r", "k", "s"+e.Unit.String(), "t")
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, err
@@ -183,7 +184,7 @@ func (s *Store) Orders(ctx context.Context, entries []Entry) ([]Order, error) {
 
 func order(e Entry, f []any) Order {
 	o := Order{Entry: e}
-	if len(f) < 4 || f[0] == nil {
+	if len(f) < 5 || f[0] == nil {
 		return o
 	}
 	_, sha, _, err := splitHead(str(f[0]))
@@ -192,7 +193,7 @@ func order(e Entry, f []any) Order {
 	if err != nil || len(moving) != 10 || len(fixed) != 7 || moving[1] != strconv.Itoa(e.Generation) {
 		return o
 	}
-	o.BundleSHA = sha
+	o.BundleSHA, o.Trace = sha, str(f[4])
 	if e.Unit == DoneUnit {
 		o.OnDone, o.Valid = fixed[6], moving[0] == "d" && fixed[6] != ""
 		o.Marker, err = ParseMarker(moving[9])

@@ -25,7 +25,8 @@ for i = 0, S.n - 1 do
       if reset[tonumber(p)] then left = left + 1 else mk = join(mk, match(old[tonumber(p)], '^d|%d|%d+|%d|%d+|([^|]*)|')) end
     end
     call('HDEL', vals, i)
-    if left == 0 then fire(i, mk) else call('HSET', run, 's' .. i, 'w|' .. left .. '|' .. mk) end
+    call('HSET', run, 's' .. i, 'w|' .. left .. '|' .. mk)
+    if left == 0 then fire(i, mk) end
   else
     local outcome, cause = match(old[i], '^d|(%d)|(%d+)')
     outcome = tonumber(outcome)
