@@ -56,6 +56,8 @@ var texts = []struct {
 	{"scalar and value", `"x", {"a":1}`, ""},
 	{"two scalars", "1 2", ""},
 	{"value and reference", `{"a":1} see [1]`, ""},
+	{"brackets that do not match", `[as} asked: {"a":1}`, ""},
+	{"value within brackets of words", `{see {"a":1}}`, ""},
 	{"stray closing", `{"a":1}}`, ""},
 	{"stray closing of the other sort", `{"a":1}]`, ""},
 	{"trailing comma", `{"a":1,}`, ""},
