@@ -2,6 +2,8 @@
 
 LINT_FLAGS       ?=
 FUZZTIME         ?= 30s
+MINUTES          ?= 10
+SOAK_FLAGS       ?=
 IMAGE_TEST_FLAGS ?=
 
 bin := $(CURDIR)/bin
@@ -66,6 +68,14 @@ e2e: deps ## Try the built programs as outsiders do: real Redis, a provider on t
 .PHONY: failover
 failover: ## Play the sixteen provider faults of the public benchmark, about 15 seconds, beside the published results.
 	go run ./bench/failover
+
+.PHONY: soak
+soak: deps ## Kill workers, producers and Redis for MINUTES (10) while runs go on; compare each with a pure evaluation.
+	go run ./tasks/internal/soak -minutes $(MINUTES) $(SOAK_FLAGS)
+
+.PHONY: mutants
+mutants: deps ## Break the state protocol in known ways, one at a time; fail if a break passes the tests.
+	go run ./tasks/internal/mutants
 
 ##### Deploy
 

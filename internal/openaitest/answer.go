@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 )
 
 // Answer is what a call gets.
@@ -96,6 +97,25 @@ func After(release <-chan struct{}, then Answer) Answer {
 	return func(x exchange) {
 		select {
 		case <-release:
+			then(x)
+		case <-x.r.Context().Done():
+		case <-x.stop:
+		}
+	}
+}
+
+// Decide answers as f says of the call.
+func Decide(f func(Call) Answer) Answer {
+	return func(x exchange) { f(x.call)(x) }
+}
+
+// Slow answers after some time, unless the caller has gone away by then.
+func Slow(d time.Duration, then Answer) Answer {
+	return func(x exchange) {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
 			then(x)
 		case <-x.r.Context().Done():
 		case <-x.stop:

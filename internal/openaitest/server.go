@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 )
 
@@ -15,7 +14,7 @@ import (
 type Server struct {
 	URL string // base_url of a provider: http://127.0.0.1:port/v1
 
-	t    testing.TB
+	t    TB
 	mu   sync.Mutex
 	rule []*rule
 	wake chan struct{} // closed and replaced at every call, so that tests wait for calls and never sleep
@@ -39,8 +38,16 @@ type Call struct {
 	Key    string // of the Authorization header
 }
 
+// TB is what is needed of a testing.TB; a program that is no test brings one of its own.
+type TB interface {
+	Helper()
+	Cleanup(end func())
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
 // Start serves until the test ends.
-func Start(t testing.TB) *Server {
+func Start(t TB) *Server {
 	t.Helper()
 	s := &Server{t: t, wake: make(chan struct{}), stop: make(chan struct{})}
 	web := httptest.NewServer(http.HandlerFunc(s.serve))
