@@ -79,7 +79,7 @@ var texts = []struct {
 	{"key twice after an object", `{"a":{},"a":{}}`, ""},
 	{"key twice among many", `{"k0":0,"k1":0,"k2":0,"k3":0,"k4":0,"k5":0,"k6":0,"k7":0,"k8":0,"k9":0,"ka":0,"kb":0,"kc":0,"kd":0,"ke":0,"kf":0,"kg":0,"kh":0,"k0":1}`, ""},
 	{"key twice among many, late", `{"k0":0,"k1":0,"k2":0,"k3":0,"k4":0,"k5":0,"k6":0,"k7":0,"k8":0,"k9":0,"ka":0,"kb":0,"kc":0,"kd":0,"ke":0,"kf":0,"kg":0,"kh":0,"kh":1}`, ""},
-	{"key as a value", `{"a":"b","b":"a","c":["a","b","a"]}`, `{"a":"b","b":"a","c":["a","b","a"]}`},
+	{"key as a value", `{"a":"b","b":"a","c":["a","b","b"]}`, `{"a":"b","b":"a","c":["a","b","b"]}`},
 	{"quotes and backslashes", `{"a\\":"\"","a\"":"\\","\\":1}`, `{"a\\":"\"","a\"":"\\","\\":1}`},
 	{"no UTF-8 in a string", "{\"a\":\"\xff\"}", ""},
 	{"no UTF-8 in the prose", "\xff {\"a\":1}", ""},
