@@ -29,7 +29,7 @@ type value = content.Of[json.RawMessage]
 func (w *Worker) execute(ctx context.Context, j *job) (*result, error) {
 	bound, err := j.step.Bind(j.inputs())
 	if err != nil {
-		return failure(executor.ClassParse, j.grant.Progress.Spent), nil
+		return failure(executor.Classify(err).Class, j.grant.Progress.Spent), nil
 	}
 	if j.step.ForEach != nil && j.Unit.Item == runstate.Whole {
 		return split(bound, j)
@@ -38,7 +38,7 @@ func (w *Worker) execute(ctx context.Context, j *job) (*result, error) {
 	if !ready { // another worker of the fleet may know the chain or the handler: a newer one, in a rolling deploy
 		return nil, w.elsewhere(j)
 	}
-	notes := &notes{}
+	notes := &notes{strays: w.strays}
 	step := executor.Step[value]{
 		ID: j.step.ID, Attempt: notes.watch(attempt, j), Budget: j.step.Budget, Spent: j.grant.Progress.Spent,
 	}
@@ -155,19 +155,19 @@ func split(bound *flow.Bound, j *job) (*result, error) {
 	if j.step.HasAbstain() {
 		on, err := bound.Abstains()
 		if err != nil {
-			return failure(executor.ClassParse, executor.Spent{}), nil
+			return failure(executor.Classify(err).Class, executor.Spent{}), nil
 		}
 		if on {
 			to, err := bound.AbstainTo()
 			if err != nil {
-				return failure(executor.ClassParse, executor.Spent{}), nil
+				return failure(executor.Classify(err).Class, executor.Spent{}), nil
 			}
 			return abstained(to.Reveal()), nil
 		}
 	}
 	items, err := bound.Items()
 	if err != nil {
-		return failure(executor.ClassParse, executor.Spent{}), nil
+		return failure(executor.Classify(err).Class, executor.Spent{}), nil
 	}
 	if len(items) == 0 {
 		return abstained(json.RawMessage("[]")), nil

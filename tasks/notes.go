@@ -12,6 +12,8 @@ import (
 // notes keeps who was asked last, and what went wrong there, over the attempts of one delivery. An attempt that the
 // executor left behind may still write to it; what comes after the ending is ignored.
 type notes struct {
+	strays *strays
+
 	mu     sync.Mutex
 	closed bool
 	last   call
@@ -35,6 +37,7 @@ func (n *notes) watch(attempt executor.Attempt[value], j *job) executor.Attempt[
 		scope := provider.Scope{Run: j.Run.String(), Flow: j.bundle.Flow().Name, Step: j.step.ID, Attempt: made}
 		mu.Unlock()
 		ctx = context.WithValue(provider.WithScope(ctx, scope), notesKey{}, n)
+		defer n.strays.watch(ctx, scope.Flow, j.step.ID)()
 		reply, err := attempt(ctx)
 		if e, ok := provider.AsError(err); ok {
 			n.note(call{e.Provider(), e.Kind(), e.Reason()})

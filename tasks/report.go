@@ -7,6 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"fourfold/executor"
+	"fourfold/provider"
 	"fourfold/tasks/internal/doorbell"
 	"fourfold/tasks/internal/runstate"
 	"fourfold/telemetry"
@@ -20,7 +21,7 @@ const reportEvery = 10 * time.Second
 func (w *Worker) report(ctx context.Context) {
 	for pause(ctx, reportEvery) {
 		w.cfg.Observer.Fleet(telemetry.Fleet{
-			Busy: int64(w.server.Running()), Slots: int64(w.cfg.Concurrency), Strays: executor.Strays(), Parked: w.parked.Load(),
+			Busy: int64(w.server.Running()), Slots: int64(w.cfg.Concurrency), Strays: executor.Strays() + provider.Strays(), Parked: w.parked.Load(), StraysByStep: w.strays.list(),
 		})
 		for _, queue := range w.queues() {
 			lead, err := w.store.Lead(ctx, queue, w.sweeper.token, sweepHold)

@@ -96,6 +96,7 @@ type Worker struct {
 	relay   *relay
 	bundles *bundles
 	claims  *claims
+	strays  *strays
 	sweeper *sweeper
 
 	draining atomic.Bool
@@ -134,6 +135,7 @@ func newWorker(cfg WorkerConfig, scripts redis.UniversalClient) *Worker {
 	w := &Worker{cfg: cfg, scripts: scripts, store: runstate.NewStore(scripts)}
 	w.stopped, w.stop = context.WithCancel(context.Background())
 	w.bundles = newBundles(w.store)
+	w.strays = newStrays()
 	w.claims = newClaims(w.store, cfg.Lease, cfg.Logger)
 	w.sweeper = newSweeper(w)
 	return w

@@ -32,14 +32,6 @@ func (s *Sink) ForgetOften(kinds int) {
 	s.steps.most, s.calls.most, s.runs.most, s.tokens.most = kinds, kinds, kinds, kinds
 }
 
-// QueueMessagePrefixes are how the queue library's messages begin that QueueLog knows.
-func QueueMessagePrefixes() (prefixes []string) {
-	for _, m := range queueMessages {
-		prefixes = append(prefixes, m.prefix)
-	}
-	return prefixes
-}
-
 // Limits of what a Sink holds and how long it may take to close.
 const (
 	LinesKept   = linesKept
