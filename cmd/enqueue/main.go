@@ -35,7 +35,7 @@ type globals struct {
 
 func main() {
 	ctx, stop := cli.Interruptible(context.Background())
-	status := run(ctx, os.Args[1:], cli.Standard())
+	status := run(continued(ctx, os.Getenv("TRACEPARENT")), os.Args[1:], cli.Standard())
 	stop()
 	os.Exit(status)
 }
@@ -44,7 +44,7 @@ func run(ctx context.Context, args []string, streams cli.Streams) int {
 	g := &grammar{}
 	p := cli.Program{
 		Name:        "enqueue",
-		Description: "Submit runs to the fleet, follow them, and see how they ended.\n\nExit status: 0 OK, ABSTAINED or still open; 3 DEGRADED; 4 FAILED; 1 an error of its own; 2 wrong usage. Every flag can also be given as a FOURFOLD_… variable.",
+		Description: "Submit runs to the fleet, follow them, and see how they ended.\n\nExit status: 0 OK, ABSTAINED or still open; 3 DEGRADED; 4 FAILED; 1 an error of its own; 2 wrong usage. Every flag can also be given as a FOURFOLD_… variable. Runs belong to the trace that TRACEPARENT names (W3C), if it is set.",
 		Grammar:     g,
 		Streams:     streams,
 		Bind:        []any{&g.globals},

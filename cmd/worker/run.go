@@ -18,6 +18,7 @@ import (
 	"fourfold/cmd/internal/version"
 	"fourfold/tasks"
 	"fourfold/telemetry"
+	"fourfold/telemetry/traces"
 )
 
 // settings are the flags that say what a worker is.
@@ -103,12 +104,17 @@ func work(ctx context.Context, again <-chan struct{}, file *config.File, grace t
 		return fmt.Errorf("statsd.addr: %w", err)
 	}
 	defer sink.Close()
+	tracing, err := openTraces(ctx, file, log)
+	if err != nil {
+		return err
+	}
+	defer tracing.Close()
 	rdb, err := file.Redis.Client(config.ForWorker, file.Concurrency, os.LookupEnv)
 	if err != nil {
 		return err
 	}
 	defer rdb.Close()
-	worker, err := build(file, rdb, sink, log)
+	worker, err := build(file, rdb, tracing, tracing.Observe(sink), log)
 	if err != nil {
 		return err
 	}
@@ -162,7 +168,7 @@ func runUntil(ctx context.Context, again <-chan struct{}, worker *tasks.Worker, 
 }
 
 // build wires the worker's parts.
-func build(file *config.File, rdb redis.UniversalClient, observer telemetry.Observer, log *telemetry.Logger) (*tasks.Worker, error) {
+func build(file *config.File, rdb redis.UniversalClient, tracing *traces.Provider, observer telemetry.Observer, log *telemetry.Logger) (*tasks.Worker, error) {
 	clients, err := file.BuildProviders(config.Surroundings{
 		Env: os.LookupEnv, Gate: tasks.NewGate(rdb, file.FleetLimits()), Observer: observer,
 	})
@@ -178,6 +184,7 @@ func build(file *config.File, rdb redis.UniversalClient, observer telemetry.Obse
 		Handlers:      handlers.Stock(),
 		Observer:      observer,
 		Logger:        log,
+		Tracer:        tracing.Tracer(),
 		Retention:     file.Retention.Std(),
 		Lease:         file.Lease.Std(),
 		MaxDeliveries: file.MaxDeliveries,

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -172,6 +173,15 @@ func (d *decoder) scalar(n ast.Node, into reflect.Value, key string) {
 			return
 		}
 		into.SetInt(int64(v))
+	case into.Kind() == reflect.Float64:
+		v, err := strconv.ParseFloat(text, 64)
+		_, whole := n.(*ast.IntegerNode)
+		_, broken := n.(*ast.FloatNode)
+		if !whole && !broken || err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+			d.note(n, key, "must be a number")
+			return
+		}
+		into.SetFloat(v)
 	case into.Kind() == reflect.Bool:
 		b, boolean := n.(*ast.BoolNode)
 		if !boolean {

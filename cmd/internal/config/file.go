@@ -15,6 +15,7 @@ type File struct {
 	HealthAddr    *string             `yaml:"health_addr"` // empty: no health endpoints
 	Statsd        Statsd              `yaml:"statsd"`
 	Log           Log                 `yaml:"log"`
+	Traces        *Traces             `yaml:"traces,omitempty"`
 	Retention     Duration            `yaml:"retention,omitempty"`
 	Lease         Duration            `yaml:"lease,omitempty"`
 	MaxDeliveries int                 `yaml:"max_deliveries,omitempty"`
@@ -73,6 +74,14 @@ type Statsd struct {
 type Log struct {
 	Level  string `yaml:"level"`  // debug, info, warn or error
 	Format string `yaml:"format"` // json or text
+}
+
+// Traces turns traces on, even when its block is empty; a File without one has them off.
+type Traces struct {
+	// OTLPEndpoint receives OTLP over HTTP. Without a path spans are posted to /v1/traces there, otherwise to the path. Empty:
+	// what OpenTelemetry's or Datadog's variables name, else DefaultOTLP.
+	OTLPEndpoint string   `yaml:"otlp_endpoint,omitempty"`
+	Sample       *float64 `yaml:"sample,omitempty"` // share of runs, 0 to 1, where the producer did not decide; nil: all
 }
 
 // Provider is one model at one address.

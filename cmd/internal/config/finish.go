@@ -136,6 +136,7 @@ func (f *File) checkWorker() {
 	if a := *f.Statsd.Addr; a != "" && !validStatsd(a) {
 		f.problem("statsd.addr", "must be host:port or unix:///path, or empty for no metrics")
 	}
+	f.checkTraces()
 	f.oneOf("log.level", f.Log.Level, []string{"debug", "info", "warn", "error"})
 	f.oneOf("log.format", f.Log.Format, []string{"json", "text"})
 }

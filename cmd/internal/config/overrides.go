@@ -13,6 +13,7 @@ type Overrides struct {
 	Drain       time.Duration  `placeholder:"DURATION" help:"How long a stopping worker waits for calls in flight; default 25s."`
 	HealthAddr  *string        `placeholder:"ADDR" help:"Where /healthz and /readyz are served; empty for nowhere."`
 	Statsd      *string        `placeholder:"ADDR" help:"Where DogStatsD listens, host:port or unix:///path; empty for no metrics."`
+	Traces      *string        `placeholder:"URL" help:"Where OTLP over HTTP is received, such as http://127.0.0.1:4318; empty for no traces, which is the default."`
 	LogLevel    string         `placeholder:"LEVEL" help:"debug, info, warn or error."`
 	LogFormat   string         `placeholder:"FORMAT" help:"json or text."`
 	BaseURL     string         `placeholder:"URL" help:"OpenAI-compatible server, when the file names no providers."`
@@ -27,6 +28,7 @@ const (
 	DefaultDrain       = 25 * time.Second
 	DefaultHealthAddr  = "127.0.0.1:8080"
 	DefaultStatsd      = "127.0.0.1:8125"
+	DefaultOTLP        = "http://127.0.0.1:4318"
 	DefaultModel       = "gpt-4.1-mini"
 	DefaultChain       = "default"
 )
@@ -66,6 +68,7 @@ func (f *File) apply(o Overrides) {
 		f.Statsd.Addr = o.Statsd
 		f.flags["statsd"] = "--statsd"
 	}
+	f.applyTraces(o)
 	if o.LogLevel != "" {
 		f.Log.Level = o.LogLevel
 		f.flags["log.level"] = "--log-level"
@@ -97,6 +100,7 @@ func (f *File) fill(o Overrides, env Env) {
 	if f.Statsd.Addr == nil {
 		f.Statsd.Addr = new(statsdFromAgent(env))
 	}
+	f.fillTraces(env)
 	if f.Log.Level == "" {
 		f.Log.Level = "info"
 	}

@@ -15,6 +15,9 @@ const redacted = "redacted"
 func (f *File) Redacted() ([]byte, error) {
 	c := *f
 	c.Redis.URL = redactURL(c.Redis.URL)
+	if c.Traces != nil { // a refused address may hold a password
+		c.Traces = &Traces{OTLPEndpoint: redactURL(c.Traces.OTLPEndpoint), Sample: c.Traces.Sample}
+	}
 	c.Providers = maps.Clone(c.Providers)
 	for name, p := range c.Providers {
 		p.Headers, p.Query = redactValues(p.Headers), redactValues(p.Query)

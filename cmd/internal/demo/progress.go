@@ -3,6 +3,7 @@ package demo
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -51,7 +52,8 @@ func (p *progress) finished(r run) {
 	if p.bar != nil {
 		_ = p.bar.Clear()
 	}
-	fmt.Fprintf(p.w, "%2d/%d  %-13s %-9s %6.1fs  %s\n", p.done, p.total, r.document.id, r.status.Outcome, lasted(r.status).Seconds(), why(r.status))
+	line := fmt.Sprintf("%2d/%d  %-13s %-9s %6.1fs  %s", p.done, p.total, r.document.id, r.status.Outcome, lasted(r.status).Seconds(), why(r.status))
+	fmt.Fprintln(p.w, strings.TrimRight(line, " "))
 	if p.bar != nil {
 		_ = p.bar.Add(1)
 	}
