@@ -2,6 +2,7 @@ package tasks_test
 
 import (
 	"context"
+	"flag"
 	"os"
 	"testing"
 
@@ -15,6 +16,7 @@ func (quietRedis) Printf(context.Context, string, ...any) {}
 
 func TestMain(m *testing.M) {
 	redis.SetLogger(quietRedis{})
+	_ = flag.Set("test.parallel", "6") // most of these tests wait; the command line may say otherwise
 	if addr := os.Getenv(poisonedEnv); addr != "" {
 		os.Exit(workPoisoned(addr))
 	}

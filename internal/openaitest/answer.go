@@ -122,3 +122,17 @@ func Slow(d time.Duration, then Answer) Answer {
 		}
 	}
 }
+
+// Raw answers with exactly this body.
+func Raw(code int, contentType, body string) Answer {
+	return func(x exchange) {
+		x.w.Header().Set("Content-Type", contentType)
+		x.w.WriteHeader(code)
+		_, _ = io.WriteString(x.w, body)
+	}
+}
+
+// Reset ends the connection without an answer.
+func Reset() Answer {
+	return func(exchange) { panic(http.ErrAbortHandler) }
+}
