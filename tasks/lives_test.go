@@ -33,6 +33,7 @@ var lives = []struct {
 	{"ADegradedFirstStepNamesTheRun", lifeADegradedFirstStepNamesTheRun},
 	{"AFailedStepSkipsWhatRequiresIt", lifeAFailedStepSkipsWhatRequiresIt},
 	{"ItemsAreJoinedInOrder", lifeItemsAreJoinedInOrder},
+	{"AHandlersPanicAndErrorLeaveNoTrace", lifeAHandlersPanicAndErrorLeaveNoTrace},
 	{"AnOverlapMakesNoSecondCall", lifeAnOverlapMakesNoSecondCall},
 	{"ADrainThatIsTooShortRepeatsOnlyWhatItCut", lifeADrainThatIsTooShortRepeatsOnlyWhatItCut},
 	{"CallsInFlightAreBoundedOverTheFleet", lifeCallsInFlightAreBoundedOverTheFleet},
