@@ -33,7 +33,13 @@ func checkProviders(file *config.File, env config.Env) []finding {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(file.Chains)) {
-		findings = append(findings, finding{"chain", good, name + ": " + strings.Join(file.Chains[name].Providers, ", then ")})
+		order := file.Chains[name].Providers
+		findings = append(findings, finding{"chain", good, name + ": " + strings.Join(order, ", then ")})
+		for _, first := range order[:max(len(order)-1, 0)] {
+			if file.Providers[first].Timeout == 0 {
+				findings = append(findings, finding{"chain", warning, fmt.Sprintf("%s: %s has no timeout: when it hangs, the next is not asked in the same attempt", name, first)})
+			}
+		}
 	}
 	return findings
 }
