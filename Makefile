@@ -45,7 +45,7 @@ vet: ## Run go vet.
 
 .PHONY: lint
 lint: $(bin)/golangci-lint ## Run golangci-lint, gofumpt included, as .golangci.yaml says.
-	@for m in . $(nested); do (set -x; cd $$m && $(bin)/golangci-lint run $(LINT_FLAGS) ./...) || failed=1; done; exit $${failed:-0}
+	@for m in . $(nested); do (set -x; cd $$m && $(bin)/golangci-lint run --allow-parallel-runners $(LINT_FLAGS) ./...) || failed=1; done; exit $${failed:-0}
 
 .PHONY: fmt
 fmt: $(bin)/golangci-lint ## Format the code with gofumpt.
