@@ -26,6 +26,7 @@ type model struct {
 	mu     sync.Mutex
 	calls  map[string]int
 	answer func(ctx context.Context, step string, n int) (string, error)
+	reply  func(prompt string) (string, error) // instead of answer, where the answer depends on the prompt
 }
 
 func newModel(answer func(ctx context.Context, step string, n int) (string, error)) *model {
@@ -42,7 +43,13 @@ func (m *model) Complete(ctx context.Context, req provider.Request) (provider.Re
 	m.calls[req.Step.String()]++
 	n := m.calls[req.Step.String()]
 	m.mu.Unlock()
-	text, err := m.answer(ctx, req.Step.String(), n)
+	var text string
+	var err error
+	if m.reply != nil {
+		text, err = m.reply(req.Prompt.Reveal())
+	} else {
+		text, err = m.answer(ctx, req.Step.String(), n)
+	}
 	if err != nil {
 		return provider.Response{}, err
 	}

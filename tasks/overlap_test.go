@@ -85,3 +85,40 @@ func lifeADrainThatIsTooShortRepeatsOnlyWhatItCut(t *testing.T, f *fleet) {
 		t.Errorf("the cut attempt was counted: %d", s.Steps[1].Attempts)
 	}
 }
+
+func lifeACallLongerThanALeaseIsMadeOnce(t *testing.T, f *fleet) {
+	const lease = 3 * time.Second
+	g := newGated()
+	f.worker(g.model, func(c *tasks.WorkerConfig) { c.Lease = lease })
+	f.worker(g.model, func(c *tasks.WorkerConfig) { c.Lease = lease })
+	run := f.submit(bundle(t, heldSteps()), `1`)
+	<-g.begun
+	time.Sleep(2*lease + 2*time.Second) // in which a claim that is not extended ends, and the sweepers ring again
+	g.release <- struct{}{}
+	if s := f.wait(run); s.Outcome != executor.OutcomeOK || g.total() != 3 {
+		t.Errorf("outcome %v, %d calls", s.Outcome, g.total())
+	}
+}
+
+// A worker that is stopping ends what it has begun, and begins nothing: neither from the queue, nor what its own steps
+// make runnable.
+func lifeAStoppingWorkerBeginsNothing(t *testing.T, f *fleet) {
+	g := newGated()
+	w, stop := f.worker(g.model, func(c *tasks.WorkerConfig) { c.Drain = patience })
+	run := f.submit(bundle(t, heldSteps()), `1`)
+	<-g.begun
+	stopped := make(chan struct{})
+	go func() { defer close(stopped); stop() }()
+	for w.Ready(context.Background()) == nil { // until it drains
+		time.Sleep(time.Millisecond)
+	}
+	g.release <- struct{}{}
+	<-stopped
+	if g.count("held") != 1 || g.count("after") != 0 {
+		t.Errorf("the stopping worker made %d calls of the next step", g.count("after"))
+	}
+	f.worker(g.model, nil)
+	if s := f.wait(run); s.Outcome != executor.OutcomeOK || g.total() != 3 {
+		t.Errorf("outcome %v, %d calls", s.Outcome, g.total())
+	}
+}

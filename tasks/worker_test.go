@@ -82,12 +82,18 @@ func lifeAFailedStepSkipsWhatRequiresIt(t *testing.T, f *fleet) {
 }
 
 func lifeItemsAreJoinedInOrder(t *testing.T, f *fleet) {
-	m := newModel(func(context.Context, string, int) (string, error) { return "3", nil })
+	m := newModel(nil)
+	m.reply = func(prompt string) (string, error) { // ten times the item
+		if item, ok := strings.CutPrefix(prompt, "Item: "); ok {
+			return item + "0", nil
+		}
+		return "3", nil
+	}
 	f.worker(m, nil)
 	yaml := "flow: items\nsteps:\n" + strings.Replace(step("each", "    for_each: input.list\n    max_in_flight: 2\n"), "p.tmpl", "item.tmpl", 1) + step("sum", "    needs: [each]\n")
 	b := bundle(t, yaml)
 	s := f.wait(f.submit(b, `{"list":[1,2,3,4,5]}`))
-	if got := string(s.Values[executor.MustStepID("each")].Reveal()); got != "[3,3,3,3,3]" {
+	if got := string(s.Values[executor.MustStepID("each")].Reveal()); got != "[10,20,30,40,50]" {
 		t.Errorf("joined value = %s", got)
 	}
 	if s.Outcome != executor.OutcomeOK || m.count("each") != 5 || s.Steps[0].Attempts != 5 {

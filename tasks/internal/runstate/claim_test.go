@@ -114,3 +114,51 @@ func TestWithoutMemoryWorkInFlightIsKeptAndRecorded(t *testing.T) {
 		t.Errorf("complete: %s %v", c.Word, err)
 	}
 }
+
+// Whoever rings again for a unit that a live worker holds would have it paid for twice.
+func TestAHeldUnitIsNotRedriven(t *testing.T) {
+	onEveryRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
+		s := runstate.NewStore(rdb)
+		task := oneStep(t, s)("a")
+		ctx := context.Background()
+		if c, _, err := s.Begin(ctx, task, terms); err != nil || c.Word != runstate.Claimed {
+			t.Fatal(c.Word, err)
+		}
+		entry := runstate.Entry{Ref: task.Ref, Generation: 1, Unit: task.Unit}
+		for _, anyNumber := range []bool{true, false} {
+			if n, err := s.Redrive(ctx, task.Ref, 1, []runstate.Entry{entry}, anyNumber); err != nil || n != 0 {
+				t.Errorf("redriven: %d, %v", n, err)
+			}
+		}
+		if held, err := s.Beat(ctx, task.Queue, time.Minute, []runstate.Task{task}); err != nil || !held[0] {
+			t.Errorf("beat: %v, %v", held, err)
+		}
+	})
+}
+
+// No key is without an end: a finished run's expire after its retention, an open one's do not, nor those of a rerun.
+func TestKeysOfAFinishedRunExpire(t *testing.T) {
+	onEveryRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
+		s := runstate.NewStore(rdb)
+		task := oneStep(t, s)("a")
+		ctx := context.Background()
+		expire := func(when string, want bool) {
+			t.Helper()
+			for _, kind := range []string{"run", "val"} {
+				left, err := rdb.PTTL(ctx, "fourfold:{"+task.Queue+"}:"+kind+":"+task.Run).Result()
+				if err != nil || (left > 0) != want {
+					t.Errorf("%s: %s expires in %v, %v", when, kind, left, err)
+				}
+			}
+		}
+		expire("open", false)
+		if c, err := s.Complete(ctx, task, runstate.Ending{Outcome: executor.OutcomeFailed, Cause: runstate.CauseTimeout}); err != nil || !c.Finished {
+			t.Fatal(c.Word, err)
+		}
+		expire("finished", true)
+		if c, err := s.Rerun(ctx, task.Ref); err != nil || c.Word != runstate.Rerun {
+			t.Fatal(c.Word, err)
+		}
+		expire("rerun", false)
+	})
+}
