@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -198,13 +199,9 @@ func run(t *testing.T, stdin string, env []string, program string, args ...strin
 
 // cleanEnvironment is the environment without what would configure the programs.
 func cleanEnvironment() []string {
-	var env []string
-	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "FOURFOLD_") && !strings.HasPrefix(v, "OPENAI_") && !strings.HasPrefix(v, "DD_") {
-			env = append(env, v)
-		}
-	}
-	return env
+	return slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return slices.ContainsFunc([]string{"FOURFOLD_", "OPENAI_", "DD_", "OTEL_", "TRACEPARENT="}, func(p string) bool { return strings.HasPrefix(v, p) })
+	})
 }
 
 // document is the public status document, as an outsider decodes it.

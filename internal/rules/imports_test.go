@@ -27,11 +27,12 @@ var layers = []layer{
 	{"executor", []string{"content"}, nil},
 	{"provider", []string{"provider", "executor", "content"}, nil},
 	{"flow", []string{"flow", "provider", "executor", "content"}, nil},
-	{"telemetry", []string{"telemetry", "provider", "executor"}, []string{"zerolog", "datadog-go"}},
+	{"telemetry/traces", []string{"telemetry", "provider", "executor"}, []string{"otel", "otel-sdk", "otlp"}},
+	{"telemetry", []string{"telemetry", "provider", "executor"}, []string{"zerolog", "datadog-go", "otel"}},
 	{"tasks/internal/soak", []string{""}, []string{"go-redis"}}, // programs that prove what tasks promises
 	{"tasks/internal/mutants", nil, nil},
-	{"tasks", []string{"tasks", "telemetry", "flow", "provider", "executor", "content"}, []string{"asynq", "go-redis"}},
-	{"cmd", []string{""}, []string{"asynq", "go-redis", "zerolog", "datadog-go", "miniredis"}},
+	{"tasks", []string{"tasks", "telemetry", "flow", "provider", "executor", "content"}, []string{"asynq", "go-redis", "otel"}},
+	{"cmd", []string{""}, []string{"asynq", "go-redis", "zerolog", "datadog-go", "miniredis", "otel"}},
 	// Programs and helpers that show or test the others; nothing of the product imports them.
 	{"examples", []string{""}, []string{"asynq", "go-redis", "zerolog", "datadog-go", "miniredis"}},
 	{"bench", []string{""}, []string{"asynq", "go-redis", "zerolog", "datadog-go", "miniredis"}},
@@ -49,6 +50,10 @@ var gatedDependencies = map[string]string{
 	"zerolog":    "github.com/rs/zerolog",
 	"datadog-go": "github.com/DataDog/datadog-go",
 	"miniredis":  "github.com/alicebob/miniredis",
+	// The interfaces of traces; their machinery is the business of telemetry/traces alone.
+	"otel":     "go.opentelemetry.io/otel",
+	"otel-sdk": "go.opentelemetry.io/otel/sdk",
+	"otlp":     "go.opentelemetry.io/otel/exporters",
 }
 
 // standardOnly import nothing from outside but the standard library.
@@ -107,6 +112,11 @@ func TestImportRuleRefusesWhatTheDesignForbids(t *testing.T) {
 		{"flow", "fourfold/tasks"},
 		{"telemetry", "fourfold/content"},
 		{"telemetry", "fourfold/tasks"},
+		{"provider", "go.opentelemetry.io/otel/trace"},
+		{"flow", "go.opentelemetry.io/otel/trace"},
+		{"tasks", "go.opentelemetry.io/otel/sdk/trace"},
+		{"telemetry", "go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"},
+		{"cmd/worker", "go.opentelemetry.io/otel/sdk/trace"},
 		{"tasks", "github.com/rs/zerolog"},
 		{"tasks", "github.com/DataDog/datadog-go/v5/statsd"},
 		{"tasks", "fourfold/cmd/worker"},
