@@ -3,8 +3,6 @@
 LINT_FLAGS       ?=
 FUZZTIME         ?= 30s
 MINUTES          ?= 10
-SOAK_FLAGS       ?=
-SOAK_FLAGS       ?=
 IMAGE_TEST_FLAGS ?=
 
 bin := $(CURDIR)/bin
@@ -65,10 +63,6 @@ fuzz: ## Fuzz every fuzz test for FUZZTIME (30s) each.
 .PHONY: e2e
 e2e: deps ## Try the built programs as outsiders do: real Redis, a provider on the wire, signals and kills.
 	go test -race -count=1 ./internal/e2e/...
-
-.PHONY: soak
-soak: deps ## Kill workers, producers and Redis for ten minutes while runs go on, and compare each run. SOAK_FLAGS='-minutes 60 -seed 7'.
-	go run ./tasks/internal/soak $(SOAK_FLAGS)
 
 .PHONY: failover
 failover: ## Play the sixteen provider faults of the public benchmark, about 15 seconds, beside the published results.

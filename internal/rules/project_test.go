@@ -61,6 +61,9 @@ func makeTargets(t *testing.T) map[string]string {
 	t.Helper()
 	targets := map[string]string{}
 	for _, m := range makeRule.FindAllStringSubmatch(read(t, "Makefile"), -1) {
+		if _, twice := targets[m[1]]; twice {
+			t.Errorf("Makefile: %s is there twice", m[1])
+		}
 		_, doc, _ := strings.Cut(m[2], "## ")
 		targets[m[1]] = doc
 	}
