@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -19,6 +20,9 @@ func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", "6") // most of these tests wait; the command line may say otherwise
 	if addr := os.Getenv(poisonedEnv); addr != "" {
 		os.Exit(workPoisoned(addr))
+	}
+	if d, err := time.ParseDuration(os.Getenv("FOURFOLD_TEST_PATIENCE")); err == nil {
+		patience = d
 	}
 	os.Exit(m.Run())
 }
