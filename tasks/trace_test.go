@@ -104,7 +104,7 @@ func shape(spans tracetest.SpanStubs) string {
 func attribute(s tracetest.SpanStub, key string) string {
 	for _, a := range s.Attributes {
 		if string(a.Key) == key {
-			return a.Value.Emit()
+			return a.Value.String()
 		}
 	}
 	return ""

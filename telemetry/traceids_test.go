@@ -46,21 +46,3 @@ func TestLinesCarryTheIDsOfTheirSpan(t *testing.T) {
 		t.Errorf("ids of no span:\n%s", without)
 	}
 }
-
-// A finished step costs its worker no allocation, whether it is traced or not.
-func TestALineOfAStepAllocatesNothing(t *testing.T) {
-	logger, err := telemetry.NewLogger(&buffer{}, "info", "json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer logger.Close()
-	s := newSink(t, "", logger)
-	step := degraded()
-	step.Tokens = nil
-	for name, ctx := range map[string]context.Context{"traced": inSpan(context.Background()), "not traced": context.Background()} {
-		// The queue of lines grows now and then, which is not the step's doing.
-		if n := testing.AllocsPerRun(1000, func() { s.StepFinished(ctx, step) }); n >= 1 {
-			t.Errorf("%s: %v allocations", name, n)
-		}
-	}
-}

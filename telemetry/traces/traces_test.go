@@ -175,7 +175,7 @@ func TestContentInAnyFieldOfACallIsInNoSpan(t *testing.T) {
 	}
 }
 
-func start(p *traces.Provider, ctx context.Context, run string) trace.SpanContext {
+func start(ctx context.Context, p *traces.Provider, run string) trace.SpanContext {
 	_, span := p.Tracer().Start(provider.WithScope(ctx, provider.Scope{Run: run, Step: scope.Step}), "step")
 	span.End()
 	return span.SpanContext()
@@ -186,7 +186,7 @@ func TestARunIsRecordedWholeOrNotAtAll(t *testing.T) {
 	recorded := 0
 	for i := range 1000 {
 		run := fmt.Sprintf("default.%d", i)
-		first, second := start(p, t.Context(), run), start(p, t.Context(), run)
+		first, second := start(t.Context(), p, run), start(t.Context(), p, run)
 		if first.TraceID() != second.TraceID() || first.IsSampled() != second.IsSampled() || first.SpanID() == second.SpanID() {
 			t.Fatalf("%s: %v and %v", run, first, second)
 		}
@@ -207,10 +207,10 @@ func TestTheProducersDecisionStands(t *testing.T) {
 	}
 	for _, sample := range []float64{0, 1} {
 		p, _ := open(t, sample)
-		if !start(p, remote(trace.FlagsSampled), "default.x").IsSampled() || start(p, remote(0), "default.x").IsSampled() {
+		if !start(remote(trace.FlagsSampled), p, "default.x").IsSampled() || start(remote(0), p, "default.x").IsSampled() {
 			t.Errorf("sample %v overrules the producer", sample)
 		}
-		if own := start(p, t.Context(), "default.x"); own.IsSampled() != (sample == 1) {
+		if own := start(t.Context(), p, "default.x"); own.IsSampled() != (sample == 1) {
 			t.Errorf("sample %v: recorded %v", sample, own.IsSampled())
 		}
 	}
@@ -219,7 +219,7 @@ func TestTheProducersDecisionStands(t *testing.T) {
 // Spans that a handler starts as roots are not the run's.
 func TestOnlyStepsHaveTheTraceOfTheirRun(t *testing.T) {
 	p, _ := open(t, 1)
-	step := start(p, t.Context(), scope.Run)
+	step := start(t.Context(), p, scope.Run)
 	_, root := p.Tracer().Start(provider.WithScope(t.Context(), scope), "root")
 	if root.SpanContext().TraceID() == step.TraceID() {
 		t.Error("a root of an attempt is in the trace of the run")
@@ -289,11 +289,11 @@ func TestSpansThatCannotBeSentAreToldSeldomAndWithoutTheReason(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 {
-			start(p, t.Context(), scope.Run)
+			start(t.Context(), p, scope.Run)
 			p.Flush(t.Context())
 		}
 		time.Sleep(time.Minute)
-		start(p, t.Context(), scope.Run)
+		start(t.Context(), p, scope.Run)
 		p.Flush(t.Context())
 		p.Close()
 		code := telemetry.ErrorCode(errors.New(canary))
@@ -317,7 +317,7 @@ func TestCloseDoesNotWaitForAReceiverThatHangs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	start(p, t.Context(), scope.Run)
+	start(t.Context(), p, scope.Run)
 	go p.Flush(context.Background())
 	<-asked
 	p.Close()
