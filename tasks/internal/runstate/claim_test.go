@@ -5,10 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 
 	"fourfold/executor"
 	"fourfold/internal/redistest"
+	"fourfold/provider"
 	"fourfold/tasks/internal/oracle"
 	"fourfold/tasks/internal/runstate"
 )
@@ -160,5 +162,69 @@ func TestKeysOfAFinishedRunExpire(t *testing.T) {
 			t.Fatal(c.Word, err)
 		}
 		expire("rerun", false)
+	})
+}
+
+// A task of an earlier generation may be delivered long after the rerun. It is not the new one's.
+func TestATaskOfAnEarlierGenerationChangesNothing(t *testing.T) {
+	onEveryRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
+		s := runstate.NewStore(rdb)
+		old := oneStep(t, s)("a")
+		ctx := context.Background()
+		failed := runstate.Ending{Outcome: executor.OutcomeFailed, Cause: runstate.CauseTimeout}
+		if c, err := s.Complete(ctx, old, failed); err != nil || !c.Finished {
+			t.Fatal(c.Word, err)
+		}
+		if c, err := s.Rerun(ctx, old.Ref); err != nil || c.Generation != 2 {
+			t.Fatal(c.Word, err)
+		}
+		before, _, err := s.Read(ctx, old.Ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, _, err := s.Begin(ctx, old, terms); err != nil || c.Word != runstate.Stale {
+			t.Errorf("begin: %s, %v", c.Word, err)
+		}
+		if c, err := s.Complete(ctx, old, failed); err != nil || c.Word != runstate.Stale {
+			t.Errorf("complete: %s, %v", c.Word, err)
+		}
+		if c, err := s.Expand(ctx, old, 0, [][]byte{[]byte("1")}, runstate.Onward{}); err != nil || c.Word != runstate.Stale {
+			t.Errorf("expand: %s, %v", c.Word, err)
+		}
+		if held, err := s.Beat(ctx, old.Queue, time.Minute, []runstate.Task{old}); err != nil || held[0] {
+			t.Errorf("beat: %v, %v", held, err)
+		}
+		if n, err := s.Redrive(ctx, old.Ref, 1, []runstate.Entry{{Ref: old.Ref, Generation: 1, Unit: old.Unit}}, true); err != nil || n != 0 {
+			t.Errorf("redrive: %d, %v", n, err)
+		}
+		after, _, err := s.Read(ctx, old.Ref)
+		if diff := cmp.Diff(before, after, cmp.Comparer(func(a, b executor.ModelVersion) bool { return a == b }),
+			cmp.Comparer(func(a, b executor.Usage) bool { return a == b }), cmp.Comparer(func(a, b provider.Name) bool { return a == b })); err != nil || diff != "" {
+			t.Errorf("%v (-before +after):\n%s", err, diff)
+		}
+	})
+}
+
+// Who has lost a claim is told, and does not extend the one of whoever has taken it.
+func TestALostClaimIsNotHeld(t *testing.T) {
+	onEveryRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
+		s := runstate.NewStore(rdb)
+		task := oneStep(t, s)
+		ctx := context.Background()
+		over := terms
+		over.Lease = -time.Second
+		if c, _, err := s.Begin(ctx, task("a"), over); err != nil || c.Word != runstate.Claimed {
+			t.Fatal(c.Word, err)
+		}
+		if c, _, err := s.Begin(ctx, task("b"), terms); err != nil || c.Word != runstate.Claimed {
+			t.Fatal(c.Word, err)
+		}
+		held, err := s.Beat(ctx, task("a").Queue, time.Minute, []runstate.Task{task("a"), task("b")})
+		if diff := cmp.Diff([]bool{false, true}, held); diff != "" || err != nil {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
+		if word, err := s.Park(ctx, task("a"), 0, runstate.Progress{}); err != nil || word != runstate.Lost {
+			t.Errorf("park by the loser: %s, %v", word, err)
+		}
 	})
 }
