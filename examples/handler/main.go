@@ -22,6 +22,7 @@ import (
 	"fourfold/provider"
 	"fourfold/provider/simulated"
 	"fourfold/tasks"
+	"fourfold/telemetry"
 )
 
 func main() {
@@ -44,6 +45,17 @@ func work(ctx context.Context, url string) error {
 	}
 	rdb := redis.NewClient(options)
 	defer rdb.Close()
+	// The log and the metrics are the stock worker's: one line for each step that is finished, DogStatsD to the agent.
+	log, err := telemetry.NewLogger(os.Stderr, "info", "text")
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	sink, err := telemetry.New(telemetry.Config{Statsd: "127.0.0.1:8125", Log: log})
+	if err != nil {
+		return err
+	}
+	defer sink.Close()
 	// A simulation stands for the model, so that the example runs without a key; put openai.New here.
 	model, err := simulated.New(simulated.Config{Name: provider.MustName("primary")})
 	if err != nil {
@@ -54,6 +66,8 @@ func work(ctx context.Context, url string) error {
 		Queues:   map[string]int{"default": 1},
 		Chains:   map[string]*provider.Chain{"default": provider.NewChain(model)},
 		Handlers: map[string]tasks.Handler{"count-words": countWords},
+		Observer: sink,
+		Logger:   log,
 	})
 	if err != nil {
 		return err
