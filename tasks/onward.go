@@ -37,8 +37,10 @@ func (j *job) following(ctx context.Context, c runstate.Change, on runstate.Onwa
 	}
 	p := j.payload
 	p.Unit, p.Redrive, p.Marker = c.Next.Unit, 0, c.Next.Grant.Marker
+	granted := c.Next.Grant
+	granted.Trace = j.grant.Trace // of the same run: the script need not read it again
 	return &job{
-		payload: p, bundle: j.bundle, step: j.bundle.Flow().Steps[p.Unit.Step], grant: c.Next.Grant, inline: true,
+		payload: p, bundle: j.bundle, step: j.bundle.Flow().Steps[p.Unit.Step], grant: granted, inline: true,
 		rang: traceHeaders(ctx, "")[traceHeader],
 		task: runstate.Task{Ref: j.task.Ref, Generation: p.Generation, Unit: p.Unit, Token: on.Token},
 	}
