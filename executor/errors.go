@@ -37,11 +37,13 @@ func interrupted(ctx context.Context, spent Spent) error {
 }
 
 // Parked is returned by an attempt that was not made, because the provider must not be called before
-// NotBefore (a limit or a closed provider), and by [Run], then with what was spent so far, for the next
-// delivery to pass in Step.Spent. It is no outcome. An attempt leaves Spent zero.
+// NotBefore (a limit or a closed provider), and by [Run], for such an attempt or because the next one is further
+// away than Step.Patience, then with what was spent so far, for the next delivery to pass in Step.Spent. It is no
+// outcome. An attempt leaves Spent zero.
 type Parked struct {
 	NotBefore time.Time
 	Spent     Spent
+	Class     FailureClass // of the attempt that Run parks after; none: the attempt was not made
 }
 
 // Error returns a fixed text.

@@ -109,3 +109,58 @@ func TestANilParkedIsAnErrorLikeAnyOther(t *testing.T) {
 		}
 	})
 }
+
+func TestARetryAfterBeyondPatienceParksTheStep(t *testing.T) {
+	limited := func(after time.Duration) func(context.Context) (reply, error) {
+		return func(context.Context) (reply, error) {
+			return reply{Usage: executor.Tokens(3, 0)}, executor.Failure{Class: executor.ClassUpstream4xx, Retry: executor.RetryYes, RetryAfter: after}
+		}
+	}
+	tests := []struct {
+		name     string
+		patience time.Duration
+		after    time.Duration
+		calls    int
+		parked   bool
+	}{
+		{"beyond it", time.Second, 20 * time.Second, 1, true},
+		{"within it", 20 * time.Second, 20 * time.Second, 2, false},
+		{"without one", 0, 20 * time.Second, 2, false},
+		{"a backoff is not asked for", time.Millisecond, 0, 2, false},
+		{"beyond the budget too", time.Second, time.Hour, 1, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := plays(limited(tt.after), answers("a"))
+				s := newStep(p.attempt)
+				s.Patience = tt.patience
+				began := time.Now()
+				_, err := executor.Run(t.Context(), s)
+				parked, ok := errors.AsType[*executor.Parked](err)
+				if ok != tt.parked || p.calls() != tt.calls {
+					t.Fatalf("got %v after %d calls, want parked = %v after %d", err, p.calls(), tt.parked, tt.calls)
+				}
+				if !ok {
+					return
+				}
+				if want := (executor.Spent{Attempts: 1, Usage: executor.Tokens(3, 0)}); parked.Spent != want || parked.Class != executor.ClassUpstream4xx || !parked.NotBefore.Equal(began.Add(tt.after)) {
+					t.Errorf("spent %v, class %v, not before %v; want %v and what the failure said", parked.Spent, parked.Class, parked.NotBefore.Sub(began), want)
+				}
+				if took := time.Since(began); took != 0 {
+					t.Errorf("Run slept for %v all the same", took)
+				}
+			})
+		})
+	}
+}
+
+func TestTheLastAttemptIsNotParked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStep(fails(executor.Failure{Class: executor.ClassUpstream4xx, Retry: executor.RetryYes, RetryAfter: 20 * time.Second}))
+		s.Patience, s.Spent.Attempts = time.Second, 2
+		if e := mustRun(t, s).Envelope(); e.Outcome != executor.OutcomeFailed || e.Attempts != 3 {
+			t.Errorf("got %v, want FAILED after 3 attempts", e)
+		}
+	})
+}

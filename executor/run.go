@@ -12,7 +12,7 @@ import (
 // An error means that there is no outcome, and the result is then nil: *[InvalidStepError] when
 // the step cannot be run; *[InterruptedError], which matches [ErrInterrupted], when ctx ended before
 // there was a value; *[Parked] when an attempt was not made because its provider must not be called
-// yet. No attempt starts on a context that has ended.
+// yet, or must not be made for longer than Step.Patience. No attempt starts on a context that has ended.
 //
 // Run recovers from panics in the step's functions. It is safe for many goroutines.
 func Run[T any](ctx context.Context, s Step[T]) (Result[T], error) {
@@ -67,6 +67,9 @@ func (r *run[T]) attempts(ctx context.Context) (Result[T], error) {
 		pause, again := r.step.Budget.pause(r.spent.Attempts, a.failure, left, rand.Float64())
 		if !again {
 			return r.giveUp(ctx, a.failure.Class)
+		}
+		if r.step.Patience > 0 && a.failure.RetryAfter > r.step.Patience {
+			return nil, &Parked{NotBefore: time.Now().Add(pause), Spent: r.total(), Class: a.failure.Class}
 		}
 		if !r.slot.sleep(ctx, pause) {
 			return nil, interrupted(ctx, r.total())

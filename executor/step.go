@@ -55,6 +55,10 @@ type Step[T any] struct {
 	// retryable; nil: the step is then FAILED. It must not block: nothing races it.
 	Degrade func() T
 	Spent   Spent // optional
+	// Patience is the longest RetryAfter of a failure that Run sleeps through. For a longer one that fits the
+	// budget it returns a *[Parked] with the attempt in Spent, so that the caller can do other work
+	// meanwhile. Zero: Run sleeps, however long it is.
+	Patience time.Duration
 	// OnFailure is told about every failed attempt (from 1) and every contained panic; in Abstain the
 	// attempt is 0, in Degrade it is the last one. It is called by the goroutine that called Run, must
 	// not block, and changes nothing. Failure.Err may hold content. Optional.
@@ -85,6 +89,8 @@ func (s *Step[T]) problem() string {
 		return "Budget.PerAttempt must be positive"
 	case s.Budget.Total <= 0:
 		return "Budget.Total must be positive"
+	case s.Patience < 0:
+		return "Patience must not be negative"
 	case s.Budget.Backoff < 0:
 		return "Budget.Backoff must not be negative"
 	case (s.Abstain.on == nil) != (s.Abstain.to == nil):

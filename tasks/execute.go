@@ -41,6 +41,7 @@ func (w *Worker) execute(ctx context.Context, j *job) (*result, error) {
 	notes := &notes{strays: w.strays}
 	step := executor.Step[value]{
 		ID: j.step.ID, Attempt: notes.watch(attempt, j), Budget: j.step.Budget, Spent: j.grant.Progress.Spent,
+		Patience: gatePatience,
 	}
 	if j.step.Handler == "" {
 		step.Prompt = j.SHA
@@ -192,10 +193,16 @@ func failure(class executor.FailureClass, spent executor.Spent) *result {
 }
 
 // giveUpWaiting ends a unit whose provider may not be called for longer than the step may wait.
-func (j *job) giveUpWaiting(spent executor.Spent) *result {
-	r := failure(executor.ClassUpstream4xx, spent)
+func (j *job) giveUpWaiting(p *executor.Parked) *result {
+	class := p.Class
+	if class == executor.ClassNone {
+		class = executor.ClassUpstream4xx
+	}
+	r := failure(class, p.Spent)
 	r.ending.End.Prompted = j.step.Handler == ""
-	r.ending.End.ErrorKind = provider.KindRateLimit
+	if class == executor.ClassUpstream4xx {
+		r.ending.End.ErrorKind = provider.KindRateLimit
+	}
 	if !j.step.HasDegrade() {
 		return r
 	}

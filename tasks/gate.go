@@ -22,7 +22,8 @@ type Limit struct {
 }
 
 const (
-	// gatePatience is how long Enter waits by itself. Who must wait longer is parked: no worker slot is held.
+	// gatePatience is how long a step waits in its slot for a provider, at the gate or because a failure said when to come
+	// back. Who must wait longer is parked: no worker slot is held.
 	gatePatience = time.Second
 	gateRetry    = 100 * time.Millisecond
 	// placeLease is how long a killed worker's place in flight stays taken.

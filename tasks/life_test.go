@@ -104,6 +104,42 @@ func lifeAParkedStepHoldsNoSlotAndSpendsNoAttempt(t *testing.T, f *fleet) {
 	}
 }
 
+// limitedFor is an answer with a Retry-After.
+func limitedFor(status int, after time.Duration) error {
+	return provider.Judge(provider.Signal{Provider: provider.MustName("stub"), Status: status, RetryAfter: after, HasRetryAfter: true})
+}
+
+const patientSteps = "flow: patient\nsteps:\n  - id: told\n    prompt: p.tmpl\n    output: number.json\n    budget: {attempts: 2, per_attempt: 1m, total: 2h}\n    degrade_to: '0'\n"
+
+func lifeAStepThatIsToldWhenToComeBackHoldsNoSlot(t *testing.T, f *fleet) {
+	m := newModel(func(_ context.Context, step string, n int) (string, error) {
+		if step == "told" {
+			return "", limitedFor(429, time.Hour)
+		}
+		return "7", nil
+	})
+	f.worker(m, func(c *tasks.WorkerConfig) { c.Concurrency = 1 })
+	told := f.submit(bundle(t, patientSteps+"    max_wait: 2h\n"), `1`)
+	for m.count("told") == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if s := f.wait(f.submit(bundle(t, "flow: other\nsteps:\n"+step("free", "")), `1`)); s.Outcome != executor.OutcomeOK {
+		t.Error(s.Outcome)
+	}
+	if s, err := f.client.Status(context.Background(), told, tasks.AllValues); err != nil || s.State != tasks.StateOpen || m.count("told") != 1 {
+		t.Errorf("the step that waits: %v, %v, %d calls", s.State, err, m.count("told"))
+	}
+}
+
+func lifeMaxWaitBoundsWhatAFailureAsksFor(t *testing.T, f *fleet) {
+	m := newModel(func(context.Context, string, int) (string, error) { return "", limitedFor(503, time.Hour) })
+	f.worker(m, nil)
+	s := f.wait(f.submit(bundle(t, patientSteps+"    max_wait: 1m\n"), `1`))
+	if st := s.Steps[0]; st.Outcome != executor.OutcomeDegraded || st.FailureClass != executor.ClassUpstream5xx || st.Attempts != 1 {
+		t.Errorf("step %+v", st.Envelope)
+	}
+}
+
 func lifeMaxWaitBoundsParking(t *testing.T, f *fleet) {
 	m := newModel(func(context.Context, string, int) (string, error) {
 		return "", &executor.Parked{NotBefore: time.Now().Add(time.Hour)}

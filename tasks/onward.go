@@ -21,29 +21,65 @@ func (w *Worker) onward(ctx context.Context, j *job) runstate.Onward {
 	}
 	f := j.bundle.Flow()
 	on := runstate.Onward{Token: newToken(), Lease: w.cfg.Lease, Steps: make(map[int]runstate.Terms, 1+len(j.step.Children))}
-	if j.step.ForEach != nil {
-		on.Steps[j.step.Index] = wants(j.step)
+	if j.step.ForEach != nil { // its next item has the same inputs; of those that follow it, the list is not known yet
+		on.Steps[j.step.Index] = runstate.Terms{}
+		for _, child := range j.step.Children {
+			on.Steps[child.Index] = j.lacking(f.Steps[child.Index], runstate.Whole)
+		}
+		return on
 	}
 	for _, child := range j.step.Children {
-		on.Steps[child.Index] = wants(f.Steps[child.Index])
+		on.Steps[child.Index] = j.lacking(f.Steps[child.Index], j.step.Index)
 	}
 	return on
 }
 
-// following is the job that a change handed to this worker; nil: none.
-func (j *job) following(ctx context.Context, c runstate.Change, on runstate.Onward) *job {
+// lacking is what the worker must be handed for a step beside what it has: the run's input, the values of its own step's
+// parents, and that of the step made, which it has just ended (runstate.Whole: none).
+func (j *job) lacking(s *flow.Step, made int) runstate.Terms {
+	var t runstate.Terms
+	for _, need := range s.Needs {
+		if _, has := j.grant.Parents[need.Index]; !has && need.Index != made {
+			t.WantValues = append(t.WantValues, need.Index)
+		}
+	}
+	return t
+}
+
+// following is the job that a change handed to this worker, with what it was not handed since it has it; nil: none. r is
+// the result of j; nil when j was split into items.
+func (j *job) following(ctx context.Context, c runstate.Change, on runstate.Onward, r *result) *job {
 	if c.Next == nil {
 		return nil
 	}
+	next := j.bundle.Flow().Steps[c.Next.Unit.Step]
 	p := j.payload
 	p.Unit, p.Redrive, p.Marker = c.Next.Unit, 0, c.Next.Grant.Marker
-	granted := c.Next.Grant
-	granted.Trace = j.grant.Trace // of the same run: the script need not read it again
 	return &job{
-		payload: p, bundle: j.bundle, step: j.bundle.Flow().Steps[p.Unit.Step], grant: granted, inline: true,
+		payload: p, bundle: j.bundle, step: next, grant: j.handOn(c.Next.Grant, next, r), inline: true,
 		rang: traceHeaders(ctx, "")[traceHeader],
 		task: runstate.Task{Ref: j.task.Ref, Generation: p.Generation, Unit: p.Unit, Token: on.Token},
 	}
+}
+
+// handOn adds to a grant what the worker was not handed again.
+func (j *job) handOn(g runstate.Grant, next *flow.Step, r *result) runstate.Grant {
+	g.Input, g.Trace = j.grant.Input, j.grant.Trace
+	for _, need := range next.Needs {
+		if o, has := j.grant.Parents[need.Index]; has {
+			g.Parents[need.Index] = o
+		}
+		if v, has := j.grant.Values[need.Index]; has {
+			g.Values[need.Index] = v
+		}
+		if need.Index == j.step.Index && r != nil && j.Unit.Item == runstate.Whole {
+			g.Parents[need.Index] = r.ending.Outcome
+			if r.ending.Value != nil {
+				g.Values[need.Index] = r.ending.Value
+			}
+		}
+	}
+	return g
 }
 
 // giveBack rings for a unit that no doorbell was rung for.
@@ -58,7 +94,7 @@ func (w *Worker) giveBack(ctx context.Context, j *job, progress runstate.Progres
 
 // wants is what a step reads: the run's input, and its parents' values.
 func wants(s *flow.Step) runstate.Terms {
-	t := runstate.Terms{WantInput: true}
+	t := runstate.Terms{WantInput: true, WantTrace: true}
 	for _, need := range s.Needs {
 		t.WantValues = append(t.WantValues, need.Index)
 	}

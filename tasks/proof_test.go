@@ -15,7 +15,7 @@ func TestADeathAtAnyCommandChangesNothing(t *testing.T) {
 				w.submit()
 				got := w.play(1)
 				extra := 0
-				if w.fault.hit == "complete" && !after {
+				if w.fault.hit == "complete" && !w.fault.kept {
 					extra = 1
 				}
 				w.judge(got, extra)

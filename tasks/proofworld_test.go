@@ -117,6 +117,7 @@ type fault struct {
 	mu   sync.Mutex
 	seen int
 	hit  string // the command that was struck
+	kept bool   // the command had its effect before the strike
 }
 
 // die tells that the process is gone, and never returns.
@@ -125,7 +126,7 @@ func (f *fault) die() {
 	select {}
 }
 
-func (f *fault) around(name string, do func() error) error {
+func (f *fault) around(name string, settled func() bool, do func() error) error {
 	f.mu.Lock()
 	f.seen++
 	mine := f.seen == f.at
@@ -138,6 +139,7 @@ func (f *fault) around(name string, do func() error) error {
 	}
 	err := do()
 	if mine && f.after {
+		f.kept = settled()
 		f.strike()
 	}
 	return err
@@ -147,13 +149,13 @@ func (f *fault) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (f *fault) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		return f.around(scriptName(cmd), func() error { return next(ctx, cmd) })
+		return f.around(scriptName(cmd), func() bool { return runstate.Changed(cmd) }, func() error { return next(ctx, cmd) })
 	}
 }
 
 func (f *fault) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		return f.around("pipeline", func() error { return next(ctx, cmds) })
+		return f.around("pipeline", func() bool { return true }, func() error { return next(ctx, cmds) })
 	}
 }
 

@@ -166,7 +166,7 @@ func (w *Worker) park(ctx context.Context, j *job, p *executor.Parked) doorbell.
 		progress.Parked = time.Now()
 	}
 	if p.NotBefore.Sub(progress.Parked) > w.maxWait(j) {
-		return w.complete(ctx, j, j.giveUpWaiting(p.Spent))
+		return w.complete(ctx, j, j.giveUpWaiting(p))
 	}
 	wait := max(time.Until(p.NotBefore), 0)
 	word, err := w.store.Park(ctx, j.task, wait, progress)
@@ -220,7 +220,7 @@ func (w *Worker) record(ctx context.Context, j *job, r *result, on runstate.Onwa
 			}
 			traceChange(ctx, j, change, r)
 			w.changed(ctx, j, change, r)
-			j.next = j.following(ctx, change, on)
+			j.next = j.following(ctx, change, on, r)
 			return doorbell.Handled()
 		}
 		w.cfg.Logger.Warn("step could not be recorded yet", "run", j.Run, "step", j.step.ID)

@@ -123,7 +123,7 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 		},
 	})
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, scripts.Close())
 	}
 	w.server = server
 	w.relay = &relay{w.store, doorbell.NewRinger(scripts, doorbell.RingerOptions{Poke: server.Poke})}
@@ -147,11 +147,12 @@ func (w *Worker) Run(ctx context.Context) error {
 	if !w.running.TryLock() {
 		return errors.New("tasks: a Worker runs once")
 	}
-	if err := w.server.Start(); err != nil {
-		return err
-	}
 	if err := w.store.Load(ctx); err != nil { // scripts are sent with their first calls otherwise
 		w.cfg.Logger.Warn("scripts could not be loaded yet")
+	}
+	w.cfg.Logger.Info("worker started", "concurrency", w.cfg.Concurrency, "queues", len(w.cfg.Queues))
+	if err := w.server.Start(); err != nil {
+		return err
 	}
 	background, end := context.WithCancel(context.WithoutCancel(ctx))
 	var helpers sync.WaitGroup
@@ -159,7 +160,6 @@ func (w *Worker) Run(ctx context.Context) error {
 	helpers.Go(func() { w.claims.listen(background, w.cfg.Redis) })
 	helpers.Go(func() { w.sweeper.run(background) })
 	helpers.Go(func() { w.report(background) })
-	w.cfg.Logger.Info("worker started", "concurrency", w.cfg.Concurrency, "queues", len(w.cfg.Queues))
 
 	<-ctx.Done()
 	w.draining.Store(true)

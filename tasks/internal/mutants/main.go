@@ -168,7 +168,7 @@ func (l *lab) test() verdict {
 func (l *lab) command(dir, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(context.Background(), name, args...) // it ends by its own timeout
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "FOURFOLD_TEST_PATIENCE=25s")
+	cmd.Env = append(os.Environ(), "FOURFOLD_TEST_PATIENCE=60s")
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }

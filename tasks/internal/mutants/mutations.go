@@ -37,7 +37,6 @@ var mutations = []mutation{
 	one("begin: no claim is respected", lua+"begin.lua", "holder ~= ARGV[4] then return { 'busy' } end", "false then return { 'busy' } end"),
 	one("beat: a claim is not extended", lua+"beat.lua", "redis.call('ZADD', KEYS[1], now + tonumber(ARGV[2]), member)", "redis.call('ZADD', KEYS[1], now, member)"),
 	one("beat: a lost claim is called held", lua+"beat.lua", "and got[2] == ARGV[i + 3] then", "then"),
-	one("beat: cancel is not told", lua+"beat.lua", "if state == 'o' and gen == ARGV[i + 1] and", "if gen == ARGV[i + 1] and"),
 	one("beat: it begins with what needs memory", lua+"beat.lua", "redis.call('ZREM', KEYS[1], member)", ""),
 	one("begin: a repeated command counts as a delivery", lua+"begin.lua", "(holder == ARGV[4] and 0 or 1)", "1"),
 	one("begin: deliveries are not counted", lua+"begin.lua", "(holder == ARGV[4] and 0 or 1)", "0"),

@@ -105,13 +105,17 @@ type Task struct {
 type Terms struct {
 	Lease         time.Duration
 	MaxDeliveries int
+	WantTrace     bool
 	WantInput     bool
 	WantValues    []int // of these parents
 }
 
-// wants is what the scripts are to hand out: i for the input, and indices of parents, comma separated.
+// wants is what the scripts are to hand out: t for the trace, i for the input, and indices of parents, comma separated.
 func (t Terms) wants() string {
 	wanted := make([]string, 0, 1+len(t.WantValues))
+	if t.WantTrace {
+		wanted = append(wanted, "t")
+	}
 	if t.WantInput {
 		wanted = append(wanted, "i")
 	}
@@ -126,7 +130,8 @@ func (t Terms) wants() string {
 type Onward struct {
 	Token string
 	Lease time.Duration
-	Steps map[int]Terms // of each step that it may go on with, what it wants; only the wants are read
+	// Steps are those that it may go on with, each with what the worker wants of its inputs: nothing, if it has them all.
+	Steps map[int]Terms
 }
 
 func (o Onward) args() []any {
@@ -179,17 +184,38 @@ type Grant struct {
 // Begin claims a unit. The Grant is set with the word Claimed; with Overdue and Crashed the Change is.
 // Other words: Gone, Stale, Done, Busy.
 func (s *Store) Begin(ctx context.Context, t Task, terms Terms) (Change, Grant, error) {
-	got, err := s.run(ctx, beginScript, t.Ref, t.Generation, t.Unit.String(), t.Token, terms.Lease.Milliseconds(), terms.MaxDeliveries,
-		terms.wants())
+	got, err := s.begin(ctx, t, terms)
 	if err != nil {
 		return Change{}, Grant{}, err
 	}
-	if Word(str(got[0])) != Claimed {
+	switch Word(str(got[0])) {
+	case Claimed:
+	case overdue:
+		c, _, _, err := s.Visit(ctx, t.Ref, FirstVisit, FirstVisit)
+		return c, Grant{}, err
+	case worn:
+		c, err := s.change(ctx, crashScript, t.Ref, t.Generation, t.Unit.String(), terms.MaxDeliveries)
+		return c, Grant{}, err
+	default:
 		c, err := decodeChange(got, Onward{})
 		return c, Grant{}, err
 	}
 	g, err := decodeGrant(got, terms)
 	return Change{Word: Claimed}, g, err
+}
+
+// begin asks the quick script where it may apply.
+func (s *Store) begin(ctx context.Context, t Task, terms Terms) ([]any, error) {
+	if t.Unit.Item == Whole && len(terms.WantValues) == 0 && terms.WantInput {
+		r := t.Ref
+		got, err := quickBeginScript.Run(ctx, s.rdb, []string{runKey(r), valKey(r), claimsKey(r.Queue)},
+			r.Run, t.Generation, t.Unit.Step, t.Token, terms.Lease.Milliseconds()).Slice()
+		if err != nil || len(got) > 0 && Word(str(got[0])) != slow {
+			return got, err
+		}
+	}
+	return s.run(ctx, beginScript, t.Ref, t.Generation, t.Unit.String(), t.Token, terms.Lease.Milliseconds(), terms.MaxDeliveries,
+		terms.wants())
 }
 
 func decodeGrant(got []any, terms Terms) (Grant, error) {
@@ -259,6 +285,15 @@ type Ending struct {
 // Complete settles a unit: stores, joins, counts, skips or fires its children, finishes the run with the last one.
 // A unit that is done already is left as it is. Words: Settled, Done, Stale, Gone.
 func (s *Store) Complete(ctx context.Context, t Task, e Ending) (Change, error) {
+	if t.Unit.Item == Whole && e.Outcome != executor.OutcomeFailed && len(e.Value) > 0 {
+		got, err := s.completeQuickly(ctx, t, e)
+		if err != nil {
+			return Change{}, err
+		}
+		if len(got) > 0 && Word(str(got[0])) != slow {
+			return decodeChange(got, Onward{})
+		}
+	}
 	args := append([]any{
 		t.Generation, t.Unit.String(), int(e.Outcome), int(e.Cause), e.End.encode(), e.Carried.String(), e.Value, t.Token,
 	}, e.Onward.args()...)
@@ -267,6 +302,20 @@ func (s *Store) Complete(ctx context.Context, t Task, e Ending) (Change, error) 
 		return Change{}, err
 	}
 	return decodeChange(got, e.Onward)
+}
+
+func (s *Store) completeQuickly(ctx context.Context, t Task, e Ending) ([]any, error) {
+	var known strings.Builder
+	for step, terms := range e.Onward.Steps {
+		if terms.wants() == "" {
+			known.WriteString("," + strconv.Itoa(step))
+		}
+	}
+	known.WriteByte(',')
+	r := t.Ref
+	return quickCompleteScript.Run(ctx, s.rdb, []string{runKey(r), valKey(r), outboxKey(r.Queue), dueKey(r.Queue), claimsKey(r.Queue)},
+		r.Run, t.Generation, t.Unit.Step, strconv.Itoa(int(e.Outcome))+"|"+strconv.Itoa(int(e.Cause)), e.End.encode(), e.Carried.String(),
+		e.Value, e.Onward.Token, e.Onward.Lease.Milliseconds(), known.String()).Slice()
 }
 
 // Expand splits a for_each step into its items, at most inFlight of them runnable at once (0: all). Words: Expanded,

@@ -7,10 +7,19 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-//go:embed lua/prelude.lua
-var prelude string
-
 var (
+	//go:embed lua/prelude.lua
+	prelude string
+	//go:embed lua/settle.lua
+	settleLua string
+	//go:embed lua/quick_begin.lua
+	quickBeginLua string
+	//go:embed lua/quick_complete.lua
+	quickCompleteLua string
+	//go:embed lua/crash.lua
+	crashLua string
+	//go:embed lua/rung.lua
+	rungLua string
 	//go:embed lua/create.lua
 	createLua string
 	//go:embed lua/begin.lua
@@ -38,15 +47,21 @@ var (
 var (
 	createScript   = overRun(createLua)
 	beginScript    = overRun(beginLua)
-	expandScript   = overRun(expandLua)
-	completeScript = overRun(completeLua)
+	expandScript   = overRun(settleLua + expandLua)
+	completeScript = overRun(settleLua + completeLua)
+	crashScript    = overRun(settleLua + crashLua)
 	parkScript     = overRun(parkLua)
-	cancelScript   = overRun(cancelLua)
-	rejectScript   = overRun(rejectLua)
+	cancelScript   = overRun(settleLua + cancelLua)
+	rejectScript   = overRun(settleLua + rejectLua)
 	rerunScript    = overRun(rerunLua)
-	visitScript    = overRun(visitLua)
+	visitScript    = overRun(settleLua + visitLua)
 	redriveScript  = overRun(redriveLua)
 	beatScript     = redis.NewScript(beatLua)
+	rungScript     = redis.NewScript(rungLua)
+
+	// For the common case; they answer slow where it is not.
+	quickBeginScript    = redis.NewScript(quickBeginLua)
+	quickCompleteScript = redis.NewScript(quickCompleteLua)
 )
 
 func overRun(body string) *redis.Script { return redis.NewScript(prelude + body) }
@@ -54,8 +69,8 @@ func overRun(body string) *redis.Script { return redis.NewScript(prelude + body)
 // Load sends all scripts to Redis, so that no first call has to. Calls work without it.
 func (s *Store) Load(ctx context.Context) error {
 	for _, script := range []*redis.Script{
-		createScript, beginScript, expandScript, completeScript, parkScript, cancelScript, rejectScript, rerunScript, visitScript,
-		redriveScript, beatScript,
+		createScript, beginScript, expandScript, completeScript, crashScript, parkScript, cancelScript, rejectScript, rerunScript, visitScript,
+		redriveScript, beatScript, rungScript, quickBeginScript, quickCompleteScript,
 	} {
 		if err := script.Load(ctx, s.rdb).Err(); err != nil {
 			return err
@@ -64,8 +79,18 @@ func (s *Store) Load(ctx context.Context) error {
 	return nil
 }
 
-// IsComplete says whether cmd is the script that settles a unit: before it, an answer may still be lost.
+// Changed says whether a script that settles a unit, and has been answered, has done so.
+func Changed(cmd redis.Cmder) bool {
+	answer, ok := cmd.(*redis.Cmd)
+	if !ok || answer.Err() != nil {
+		return false
+	}
+	words, err := answer.Slice()
+	return err == nil && len(words) > 0 && Word(str(words[0])) != slow
+}
+
+// IsComplete says whether cmd is a script that settles a unit: before it, an answer may still be lost.
 func IsComplete(cmd redis.Cmder) bool {
 	args := cmd.Args()
-	return len(args) > 1 && args[1] == completeScript.Hash()
+	return len(args) > 1 && (args[1] == completeScript.Hash() || args[1] == quickCompleteScript.Hash())
 }

@@ -43,6 +43,10 @@ const (
 	Open     Word = "open"
 	Nothing  Word = "nothing" // every step has a value
 	Rerun    Word = "rerun"
+
+	overdue Word = "overdue" // begin says so, and visit ends the run
+	worn    Word = "worn"    // begin says so, and crash ends the unit
+	slow    Word = "slow"    // a quick script says so: the case is not the common one
 )
 
 // Ready is a unit that a script made runnable, with the marker that its task carries.

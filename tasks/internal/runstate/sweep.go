@@ -84,7 +84,7 @@ func (s *Store) Rung(ctx context.Context, queue string, entries ...Entry) error 
 	for i, e := range entries {
 		members[i] = e.Member()
 	}
-	return s.rdb.ZRem(ctx, outboxKey(queue), members...).Err()
+	return rungScript.Run(ctx, s.rdb, []string{outboxKey(queue)}, members...).Err()
 }
 
 // Due lists open runs that the sweeper must look at.

@@ -3,6 +3,5 @@ if not load() then return { 'gone' } end
 if R.state == 'd' then return { 'finished' } end
 closeall(CANCELED)
 finish()
-save()
 call('PUBLISH', 'fourfold:cancel:' .. id, R.gen)
 return summary('canceled')

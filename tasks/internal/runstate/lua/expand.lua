@@ -1,11 +1,11 @@
 -- Splits a for_each step into its items.
 -- ARGV: 2 generation, 3 step, 4 token, 5 most in flight (0: all), 6 token to go on with ('': not), 7 its lease (ms),
 -- 8 what is wanted, as for complete, then the items.
-if not load() then return { 'gone' } end
 local step = ARGV[3]
+if not load('s' .. step, 'c' .. step, 'g' .. step) then return { 'gone' } end
 if R.gen ~= ARGV[2] then return { 'stale' } end
-local rec = call('HGET', run, 's' .. step)
-if not rec or R.state == 'd' or string.sub(rec, 1, 1) ~= 'q' then return { 'done' } end
+local rec = held['s' .. step]
+if not rec or R.state == 'd' or sub(rec, 1, 1) ~= 'q' then return { 'done' } end
 local mk = match(rec, '^q|%d+|%d+|%d+|[^|]*|(.*)$')
 local n, most = #ARGV - 8, tonumber(ARGV[5])
 if ARGV[6] ~= '' then onward = { token = ARGV[6], lease = ARGV[7], wants = ARGV[8] } end
@@ -13,8 +13,7 @@ unclaim(step)
 local open, worst, flying, nxt = 0, '', 0, n
 for k = 0, n - 1 do
   local unit, input = step .. '.' .. k, ARGV[9 + k]
-  local old = call('HGET', run, 's' .. unit)
-  local outcome, cause = match(old or '', '^d|(%d)|(%d+)')
+  local outcome, cause = match(get('s' .. unit) or '', '^d|(%d)|(%d+)')
   local kept = outcome and outcome ~= '4' and call('HGET', vals, step .. ':' .. k) == input and
     call('HEXISTS', vals, unit) == 1
   if kept then -- a rerun does not pay again for what has a value
@@ -23,7 +22,7 @@ for k = 0, n - 1 do
     open = open + 1
     call('HSET', vals, step .. ':' .. k, input)
     call('HDEL', vals, unit)
-    call('HDEL', run, 's' .. unit)
+    drop('s' .. unit)
     if most == 0 or flying < most then
       fire(unit, mk)
       flying = flying + 1
@@ -34,8 +33,7 @@ for k = 0, n - 1 do
 end
 if open == 0 then
   joinitems(step, n, worst, mk)
-  save()
-  return summary('settled', 1, itemrecords(step, n))
+  return settled('settled', step, n)
 end
-call('HSET', run, 's' .. step, 'e|' .. n .. '|' .. open .. '|' .. nxt .. '|' .. worst .. '|' .. mk)
+put('s' .. step, 'e|' .. n .. '|' .. open .. '|' .. nxt .. '|' .. worst .. '|' .. mk)
 return summary('expanded', 0, {})

@@ -6,7 +6,7 @@ end
 local n = 0
 for i = 3, #ARGV, 2 do
   local unit = ARGV[i]
-  local redrive, deliveries, since, spent, mk = match(call('HGET', run, 's' .. unit) or '', '^q|(%d+)|(%d+)|(%d+)|([^|]*)|(.*)$')
+  local redrive, deliveries, since, spent, mk = match(get('s' .. unit) or '', '^q|(%d+)|(%d+)|(%d+)|([^|]*)|(.*)$')
   local till = call('ZSCORE', claims, member(unit))
   if not redrive then
     call('ZREM', claims, member(unit))
@@ -16,4 +16,5 @@ for i = 3, #ARGV, 2 do
     n = n + 1
   end
 end
+write()
 return { 'redriven', n }

@@ -3,5 +3,4 @@ if not load() then return { 'gone' } end
 if R.state == 'd' or R.gen ~= ARGV[2] then return { 'done' } end
 closeall(REJECTED)
 finish()
-save()
 return summary('rejected')
