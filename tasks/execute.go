@@ -29,10 +29,10 @@ type value = content.Of[json.RawMessage]
 func (w *Worker) execute(ctx context.Context, j *job) (*result, error) {
 	bound, err := j.step.Bind(j.inputs())
 	if err != nil {
-		return w.unevaluated(j, err), nil
+		return failure(executor.Classify(err).Class, j.grant.Progress.Spent), nil
 	}
 	if j.step.ForEach != nil && j.Unit.Item == runstate.Whole {
-		return w.split(bound, j), nil
+		return split(bound, j)
 	}
 	attempt, ready := w.attempt(j, bound)
 	if !ready { // another worker of the fleet may know the chain or the handler: a newer one, in a rolling deploy
@@ -41,18 +41,16 @@ func (w *Worker) execute(ctx context.Context, j *job) (*result, error) {
 	notes := &notes{strays: w.strays}
 	step := executor.Step[value]{
 		ID: j.step.ID, Attempt: notes.watch(attempt, j), Budget: j.step.Budget, Spent: j.grant.Progress.Spent,
-		Patience: gatePatience, OnFailure: func(_ int, f executor.Failure) { w.explain(j, f.Err) },
+		Patience: gatePatience,
 	}
 	if j.step.Handler == "" {
 		step.Prompt = j.SHA
 	}
 	if j.step.HasAbstain() && j.step.ForEach == nil {
-		step.Abstain = executor.AbstainWhen(
-			func() bool { return must(w.explained(j), bound.Abstains) },
-			func() value { return must(w.explained(j), bound.AbstainTo) })
+		step.Abstain = executor.AbstainWhen(func() bool { return must(bound.Abstains()) }, func() value { return must(bound.AbstainTo()) })
 	}
 	if j.step.HasDegrade() {
-		step.Degrade = func() value { return must(w.explained(j), bound.DegradeTo) }
+		step.Degrade = func() value { return must(bound.DegradeTo()) }
 	}
 	res, err := executor.Run(ctx, step)
 	if err != nil {
@@ -61,12 +59,10 @@ func (w *Worker) execute(ctx context.Context, j *job) (*result, error) {
 	return &result{ending: notes.ending(res)}, nil
 }
 
-// must evaluates, and hands an error to the executor, which contains panics where it asks a step's functions: the step is
+// must hands an expression's error to the executor, which contains panics where it asks a step's functions: the step is
 // then FAILED.
-func must[V any](explain func(error), evaluate func() (V, error)) V {
-	v, err := evaluate()
+func must[V any](v V, err error) V {
 	if err != nil {
-		explain(err)
 		panic(err)
 	}
 	return v
@@ -156,38 +152,32 @@ func (j *job) read(answer provider.Response) (value, error) {
 }
 
 // split asks a for_each step for its items. An empty list abstains.
-func (w *Worker) split(bound *flow.Bound, j *job) *result {
+func split(bound *flow.Bound, j *job) (*result, error) {
 	if j.step.HasAbstain() {
 		on, err := bound.Abstains()
 		if err != nil {
-			return w.unevaluated(j, err)
+			return failure(executor.Classify(err).Class, executor.Spent{}), nil
 		}
 		if on {
 			to, err := bound.AbstainTo()
 			if err != nil {
-				return w.unevaluated(j, err)
+				return failure(executor.Classify(err).Class, executor.Spent{}), nil
 			}
-			return abstained(to.Reveal())
+			return abstained(to.Reveal()), nil
 		}
 	}
 	items, err := bound.Items()
 	if err != nil {
-		return w.unevaluated(j, err)
+		return failure(executor.Classify(err).Class, executor.Spent{}), nil
 	}
 	if len(items) == 0 {
-		return abstained(json.RawMessage("[]"))
+		return abstained(json.RawMessage("[]")), nil
 	}
 	out := &result{items: make([][]byte, len(items))}
 	for i, item := range items {
 		out.items[i] = item.Reveal()
 	}
-	return out
-}
-
-// unevaluated ends a unit whose expressions or inputs could not be evaluated.
-func (w *Worker) unevaluated(j *job, err error) *result {
-	w.explain(j, err)
-	return failure(executor.Classify(err).Class, j.grant.Progress.Spent)
+	return out, nil
 }
 
 func abstained(v json.RawMessage) *result {

@@ -220,7 +220,7 @@ func (w *Worker) record(ctx context.Context, j *job, r *result, on runstate.Onwa
 			}
 			traceChange(ctx, j, change, r)
 			w.changed(ctx, j, change, r)
-			j.next = j.following(ctx, change, on)
+			j.next = j.following(ctx, change, on, r)
 			return doorbell.Handled()
 		}
 		w.cfg.Logger.Warn("step could not be recorded yet", "run", j.Run, "step", j.step.ID)
