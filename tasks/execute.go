@@ -29,10 +29,10 @@ type value = content.Of[json.RawMessage]
 func (w *Worker) execute(ctx context.Context, j *job) (*result, error) {
 	bound, err := j.step.Bind(j.inputs())
 	if err != nil {
-		return failure(executor.Classify(err).Class, j.grant.Progress.Spent), nil
+		return w.unevaluated(j, err), nil
 	}
 	if j.step.ForEach != nil && j.Unit.Item == runstate.Whole {
-		return split(bound, j)
+		return w.split(bound, j), nil
 	}
 	attempt, ready := w.attempt(j, bound)
 	if !ready { // another worker of the fleet may know the chain or the handler: a newer one, in a rolling deploy
@@ -41,16 +41,18 @@ func (w *Worker) execute(ctx context.Context, j *job) (*result, error) {
 	notes := &notes{strays: w.strays}
 	step := executor.Step[value]{
 		ID: j.step.ID, Attempt: notes.watch(attempt, j), Budget: j.step.Budget, Spent: j.grant.Progress.Spent,
-		Patience: gatePatience,
+		Patience: gatePatience, OnFailure: func(_ int, f executor.Failure) { w.explain(j, f.Err) },
 	}
 	if j.step.Handler == "" {
 		step.Prompt = j.SHA
 	}
 	if j.step.HasAbstain() && j.step.ForEach == nil {
-		step.Abstain = executor.AbstainWhen(func() bool { return must(bound.Abstains()) }, func() value { return must(bound.AbstainTo()) })
+		step.Abstain = executor.AbstainWhen(
+			func() bool { return must(w.explained(j), bound.Abstains) },
+			func() value { return must(w.explained(j), bound.AbstainTo) })
 	}
 	if j.step.HasDegrade() {
-		step.Degrade = func() value { return must(bound.DegradeTo()) }
+		step.Degrade = func() value { return must(w.explained(j), bound.DegradeTo) }
 	}
 	res, err := executor.Run(ctx, step)
 	if err != nil {
@@ -59,10 +61,12 @@ func (w *Worker) execute(ctx context.Context, j *job) (*result, error) {
 	return &result{ending: notes.ending(res)}, nil
 }
 
-// must hands an expression's error to the executor, which contains panics where it asks a step's functions: the step is
+// must evaluates, and hands an error to the executor, which contains panics where it asks a step's functions: the step is
 // then FAILED.
-func must[V any](v V, err error) V {
+func must[V any](explain func(error), evaluate func() (V, error)) V {
+	v, err := evaluate()
 	if err != nil {
+		explain(err)
 		panic(err)
 	}
 	return v
@@ -152,32 +156,38 @@ func (j *job) read(answer provider.Response) (value, error) {
 }
 
 // split asks a for_each step for its items. An empty list abstains.
-func split(bound *flow.Bound, j *job) (*result, error) {
+func (w *Worker) split(bound *flow.Bound, j *job) *result {
 	if j.step.HasAbstain() {
 		on, err := bound.Abstains()
 		if err != nil {
-			return failure(executor.Classify(err).Class, executor.Spent{}), nil
+			return w.unevaluated(j, err)
 		}
 		if on {
 			to, err := bound.AbstainTo()
 			if err != nil {
-				return failure(executor.Classify(err).Class, executor.Spent{}), nil
+				return w.unevaluated(j, err)
 			}
-			return abstained(to.Reveal()), nil
+			return abstained(to.Reveal())
 		}
 	}
 	items, err := bound.Items()
 	if err != nil {
-		return failure(executor.Classify(err).Class, executor.Spent{}), nil
+		return w.unevaluated(j, err)
 	}
 	if len(items) == 0 {
-		return abstained(json.RawMessage("[]")), nil
+		return abstained(json.RawMessage("[]"))
 	}
 	out := &result{items: make([][]byte, len(items))}
 	for i, item := range items {
 		out.items[i] = item.Reveal()
 	}
-	return out, nil
+	return out
+}
+
+// unevaluated ends a unit whose expressions or inputs could not be evaluated.
+func (w *Worker) unevaluated(j *job, err error) *result {
+	w.explain(j, err)
+	return failure(executor.Classify(err).Class, j.grant.Progress.Spent)
 }
 
 func abstained(v json.RawMessage) *result {

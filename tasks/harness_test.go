@@ -84,6 +84,7 @@ func bundle(t testing.TB, yaml string) *flow.Bundle {
 	b, err := flow.Load(fstest.MapFS{
 		"flow.yaml":   {Data: []byte(yaml)},
 		"p.tmpl":      {Data: []byte("Input: {{json .input}}")},
+		"absent.tmpl": {Data: []byte("{{.input.absent}}")},
 		"item.tmpl":   {Data: []byte("Item: {{json .item}}")},
 		"number.json": {Data: []byte(`{"type":"number"}`)},
 	}, "flow.yaml")

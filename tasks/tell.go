@@ -2,8 +2,10 @@ package tasks
 
 import (
 	"context"
+	"errors"
 
 	"fourfold/executor"
+	"fourfold/flow"
 	"fourfold/tasks/internal/runstate"
 	"fourfold/telemetry"
 )
@@ -72,6 +74,19 @@ func (w *Worker) rejected(ctx context.Context, j *job, c runstate.Change) {
 		w.finished(ctx, j.Run, "unknown", nil, c)
 	}
 }
+
+// explain logs what an envelope has no word for: the place of a template or expression that could not be evaluated, and the
+// type of what was panicked with. Provider errors are logged with their calls.
+func (w *Worker) explain(j *job, err error) {
+	if e, ok := errors.AsType[*flow.EvalError](err); ok {
+		w.cfg.Logger.Warn("a template or expression could not be evaluated on this input", "run", j.Run, "step", j.step.ID, "key", e.Key, "file", e.File, "line", e.Line, "column", e.Column)
+	}
+	if e, ok := errors.AsType[*executor.PanicError](err); ok {
+		w.cfg.Logger.Error("a panic was contained", "run", j.Run, "step", j.step.ID, "type", e.Type)
+	}
+}
+
+func (w *Worker) explained(j *job) func(error) { return func(err error) { w.explain(j, err) } }
 
 // elsewhere keeps a step for a worker that knows its chain or handler.
 func (w *Worker) elsewhere(j *job) error {
