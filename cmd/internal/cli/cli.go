@@ -19,16 +19,19 @@ type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Terminal bool // Err is a person's terminal: progress bars are welcome
+	Screen   bool // Out is one
 	Colour   bool // Out is one, and NO_COLOR is not set
 }
 
 // Standard is this process's own ends.
 func Standard() Streams {
 	person := func(f *os.File) bool { return term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" }
+	screen := person(os.Stdout)
 	return Streams{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		Terminal: person(os.Stderr),
-		Colour:   person(os.Stdout) && os.Getenv("NO_COLOR") == "",
+		Screen:   screen,
+		Colour:   screen && os.Getenv("NO_COLOR") == "",
 	}
 }
 
@@ -120,7 +123,7 @@ func (p Program) wrongUsage(err error) int {
 }
 
 func (p Program) say(err error) {
-	for line := range strings.Lines(strings.TrimRight(err.Error(), "\n")) {
+	for line := range strings.Lines(strings.TrimRight(Text(err), "\n")) {
 		fmt.Fprintf(p.Streams.Err, "%s: %s\n", p.Name, strings.TrimRight(line, "\n"))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -59,6 +60,7 @@ func TestExitStatuses(t *testing.T) {
 		{"good", []string{"do"}, nil, 0, "", ""},
 		{"an outcome says nothing more", []string{"do"}, cli.Status(cli.StatusDegraded), 3, "", ""},
 		{"an error of its own", []string{"do"}, errors.New("first\nsecond"), 1, "", "try: first\ntry: second\n"},
+		{"an error of a package", []string{"do"}, errors.New("tasks: gone"), 1, "", "try: gone\n"},
 		{"wrong usage that the command saw", []string{"do"}, cli.Usagef("not %d", 5), 2, "", "try: not 5\nTry: try --help\n"},
 		{"wrong usage", []string{"do", "--number=x"}, nil, 2, "", "try: --number"},
 		{"no command", nil, nil, 2, "", "try: expected"},
@@ -99,5 +101,70 @@ func TestTablesAlignNumbersRightAndWordsLeft(t *testing.T) {
 	want := "> NAME       N  SHARE\n> größer     5      -\n> \x1b[31mx\x1b[0m       1200    3.5\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestATableFitsItsWidthByCuttingWhatMayBeCut(t *testing.T) {
+	long := func(n int) string { return strings.Repeat("x", n) }
+	for _, c := range []struct {
+		name string
+		row  []string
+		cut  []int
+		want []string
+	}{
+		{"fits", []string{long(60), long(38)}, []int{0, 1}, []string{long(60), long(38)}},
+		{"the widest gives first", []string{long(60), long(20), long(30)}, []int{0, 1}, []string{long(45) + "…", long(20), long(30)}},
+		{"both give", []string{long(40), long(40), long(30)}, []int{0, 1}, []string{long(32) + "…", long(32) + "…", long(30)}},
+		{"what may not be cut is whole", []string{long(10), long(110)}, []int{0}, []string{long(5) + "…", long(110)}},
+		{"nothing may be cut", []string{long(60), long(60)}, nil, []string{long(60), long(60)}},
+	} {
+		var b bytes.Buffer
+		cli.Table{Header: make([]string, len(c.row)), Rows: [][]string{c.row}, Cut: c.cut}.Write(&b, "")
+		if diff := cmp.Diff(c.want, strings.Fields(b.String())); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+func TestLinesWrapAfterAMark(t *testing.T) {
+	x := strings.Repeat("x", 60)
+	for line, want := range map[string]string{
+		"short":                  "short",
+		x + "," + x:              x + ",\n  " + x,
+		x + "," + x + "," + x:    x + ",\n  " + x + ",\n  " + x,
+		x + x:                    (x + x)[:cli.Width] + "\n  " + (x + x)[cli.Width:],
+		strings.Repeat("y", 100): strings.Repeat("y", 100),
+	} {
+		if got := cli.Wrap(line, ",", "  "); got != want {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
+func TestErrorsForPeopleNameNoPackage(t *testing.T) {
+	gone := errors.New("tasks: the run is still open")
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{nil, ""},
+		{gone, "the run is still open"},
+		{fmt.Errorf("run r: %w", gone), "run r: the run is still open"},
+		{fmt.Errorf("flow: step a: %w", gone), "step a: the run is still open"},
+		{errors.Join(errors.New("openai: model: must be set"), fmt.Errorf("b: %w", gone)), "model: must be set\nb: the run is still open"},
+		{errors.New("flow.yaml:1:1: flow: is missing"), "flow.yaml:1:1: flow: is missing"},
+		{errors.New("dial: refused"), "dial: refused"},
+	} {
+		if got := cli.Text(c.err); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+func TestOneThingIsSingular(t *testing.T) {
+	for n, want := range map[int]string{0: "0 steps", 1: "1 step", 2: "2 steps"} {
+		if got := cli.Count(n, "step"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }

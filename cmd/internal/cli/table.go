@@ -9,10 +9,17 @@ import (
 	"fourfold/executor"
 )
 
+// Width is how many columns of a terminal a table or a line for people may take.
+const Width = 100
+
+// leastCut is what is left at least of a cell that is cut.
+const leastCut = 6
+
 // Table prints rows in columns. Cells are plain text; columns in which every cell is a number stand to the right.
 type Table struct {
 	Header []string
 	Rows   [][]string
+	Cut    []int                                // columns whose cells may be cut to fit Width, the widest first; the others are whole
 	Colour func(column int, cell string) string // an ANSI prefix for the cell, or empty; nil: no colour
 }
 
@@ -27,10 +34,39 @@ func (t Table) Write(w io.Writer, indent string) {
 			numeric[c] = numeric[c] && isNumber(row[c])
 		}
 	}
+	t.fit(width, utf8.RuneCountInString(indent))
 	t.row(w, indent, t.Header, width, numeric, false)
 	for _, row := range t.Rows {
 		t.row(w, indent, row, width, numeric, true)
 	}
+}
+
+// fit makes columns that may be cut narrower, until the table fits or no column can give more.
+func (t Table) fit(width []int, indent int) {
+	total := indent + 2*(len(width)-1)
+	for _, n := range width {
+		total += n
+	}
+	for ; total > Width; total-- {
+		widest := -1
+		for _, c := range t.Cut {
+			if width[c] > leastCut && (widest < 0 || width[c] > width[widest]) {
+				widest = c
+			}
+		}
+		if widest < 0 {
+			return
+		}
+		width[widest]--
+	}
+}
+
+// cut shortens a cell to a width, and shows that it did.
+func cut(cell string, width int) string {
+	if utf8.RuneCountInString(cell) <= width {
+		return cell
+	}
+	return string([]rune(cell)[:width-1]) + "…"
 }
 
 func (t Table) row(w io.Writer, indent string, cells []string, width []int, numeric []bool, colour bool) {
@@ -40,6 +76,7 @@ func (t Table) row(w io.Writer, indent string, cells []string, width []int, nume
 		if c > 0 {
 			line.WriteString("  ")
 		}
+		cell = cut(cell, width[c])
 		pad := strings.Repeat(" ", width[c]-utf8.RuneCountInString(cell))
 		text := cell
 		if colour && t.Colour != nil {
@@ -54,6 +91,26 @@ func (t Table) row(w io.Writer, indent string, cells []string, width []int, nume
 		}
 	}
 	fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
+}
+
+// Wrap breaks a line that is wider than Width after one of the marks in marks, where it can; what follows is indented.
+func Wrap(line, marks, indent string) string {
+	var b strings.Builder
+	runes := []rune(line)
+	room := Width
+	for len(runes) > room {
+		at := room
+		for at > 1 && !strings.ContainsRune(marks, runes[at-1]) {
+			at--
+		}
+		if at == 1 {
+			at = room
+		}
+		b.WriteString(string(runes[:at]) + "\n" + indent)
+		runes = runes[at:]
+		room = Width - utf8.RuneCountInString(indent)
+	}
+	return b.String() + string(runes)
 }
 
 func isNumber(s string) bool {
