@@ -77,8 +77,14 @@ func (s *Sink) logCall(ctx context.Context, c *provider.Call) {
 	if e == nil {
 		return
 	}
-	e = e.Str("provider", ident(c.Provider.String())).Str("model_provider", ident(c.ModelProvider.String())).
-		Str("model_version", ident(c.Model.String())).Stringer("error_kind", c.Kind).Stringer("reason", c.Reason)
+	e = e.Str("provider", ident(c.Provider.String()))
+	if !c.ModelProvider.IsZero() {
+		e = e.Str("model_provider", ident(c.ModelProvider.String()))
+	}
+	if !c.Model.IsZero() {
+		e = e.Str("model_version", ident(c.Model.String()))
+	}
+	e = e.Stringer("error_kind", c.Kind).Stringer("reason", c.Reason)
 	if c.Status != 0 {
 		e = e.Int("http_status", c.Status)
 	}

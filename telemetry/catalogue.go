@@ -178,7 +178,7 @@ func Catalogue() []Metric {
 
 // Series is the most combinations of tags that the metric can have in one worker, with every name up to its limit.
 //
-// Some tags hang together: a step belongs to one flow and a model to one provider, so that pairs are limited ([Limits]);
+// Some tags hang together: a step belongs to one flow and a model to one provider, so that pairs are limited;
 // an outcome has classes of its own and a marker that is no better than itself; an answered call has no kind of error.
 func (m Metric) Series() int {
 	most := map[string]int{}

@@ -10,7 +10,7 @@
 // Every metric is a row of [Catalogue]: name, type, unit, tags, and the question it answers.
 // deploy/datadog/METRICS.md is written from it, the tests compare every datagram with it, and the dashboards and monitors
 // are checked against it. Durations are in seconds. Tag values are enumerations or names from configuration and flows;
-// how many different ones a worker sends is limited ([Limits]), and what is over the limit is tagged `other`.
+// how many different ones a worker sends is limited, and what is over the limit is tagged `other`.
 //
 // What is told about steps and calls is added up per combination of tags and sent every two seconds, so that a finished
 // step costs its worker a look-up and a few additions: no allocation, no system call, no waiting. A receiver that is
@@ -21,8 +21,8 @@
 // [NewLogger] makes the process's one log: JSON lines (or text for a terminal), written by a goroutine of its own, so that
 // a stuck pipe stops nobody either. Lines that had to be dropped are counted and the count is logged. Key-value pairs are
 // numbers, durations, enumerations and identifiers; any other string prints as [content]. Errors print as a short code
-// ([ErrorCode]), never with their text. [QueueLog] and [RedisLog] stand between the queue library, the Redis client and
-// this log: those two write task errors, addresses and passwords into their messages, so only texts known here pass.
+// ([ErrorCode]), never with their text. [RedisLog] stands between the Redis client and this log: the client writes
+// addresses, keys and error texts into its messages, so only their fixed words pass.
 //
 // # Health
 //

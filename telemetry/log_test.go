@@ -89,6 +89,20 @@ func TestAnsweredCallsAreNotLogged(t *testing.T) {
 	}
 }
 
+func TestAFailedCallOfAnUnknownModelLeavesOutWhatIsUnknown(t *testing.T) {
+	line := logged(t, "info", func(log *telemetry.Logger) {
+		newSink(t, "", log).CallFinished(t.Context(), provider.Call{Provider: primary, Kind: provider.KindNetwork})
+	})
+	for _, key := range []string{"model_provider", "model_version"} {
+		if strings.Contains(line, key) {
+			t.Errorf("%s in %s", key, line)
+		}
+	}
+	if !strings.Contains(line, `"provider":"primary","error_kind":"network"`) {
+		t.Errorf("%s", line)
+	}
+}
+
 func TestLoggerRefusesLevelsAndFormatsItDoesNotKnow(t *testing.T) {
 	for _, c := range [][2]string{{"loud", "json"}, {"fatal", "json"}, {"trace", ""}, {"info", "xml"}} {
 		if _, err := telemetry.NewLogger(&buffer{}, c[0], c[1]); err == nil {
