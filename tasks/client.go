@@ -87,26 +87,34 @@ func (e *ConflictError) Error() string {
 // run may have been made, and to submit again with the same Key is safe. The run belongs to the trace of ctx's
 // OpenTelemetry span, if it has one.
 func (c *Client) Submit(ctx context.Context, s Submission) (RunID, error) {
+	run, _, err := c.SubmitOnce(ctx, s)
+	return run, err
+}
+
+// SubmitOnce is Submit, and says whether this call made the run: made is false when Key had made it before, also by a call
+// that got no answer.
+func (c *Client) SubmitOnce(ctx context.Context, s Submission) (run RunID, made bool, err error) {
 	run, n, err := c.newRun(s)
 	if err != nil {
-		return RunID{}, err
+		return RunID{}, false, err
 	}
 	n.Trace = traceparent(ctx)
 	if err := c.keepBundle(ctx, s.Bundle); err != nil {
-		return RunID{}, err
+		return RunID{}, false, err
 	}
 	change, err := c.store.Create(ctx, n)
 	if err != nil {
-		return RunID{}, err
+		return RunID{}, false, err
 	}
 	if change.Word == runstate.Conflict {
-		return RunID{}, &ConflictError{run}
+		return RunID{}, false, &ConflictError{run}
 	}
-	// The run is made. If its producer dies here, or Redis fails, the sweeper rings.
+	made = change.Word == runstate.Created
+	// The run is there. If its producer dies here, or Redis fails, the sweeper rings.
 	if err := c.relay.change(ctx, run, s.Bundle.SHA(), change); err != nil && ctx.Err() != nil {
-		return run, ctx.Err()
+		return run, made, ctx.Err()
 	}
-	return run, nil
+	return run, made, nil
 }
 
 func (c *Client) newRun(s Submission) (RunID, runstate.NewRun, error) {

@@ -15,7 +15,7 @@ import (
 type RunID struct{ queue, id string }
 
 // ErrRunID is the error of a text that is no run id.
-var ErrRunID = errors.New("tasks: not a run id (want <queue>.<26 characters>)")
+var ErrRunID = errors.New("tasks: not a run id (want <queue>.<26 characters of 0-9 and a-z without i, l, o, u>)")
 
 // ErrQueueName is the error of a queue name that is not [a-z0-9][a-z0-9_-]{0,62}.
 var ErrQueueName = errors.New("tasks: not a queue name (want [a-z0-9][a-z0-9_-]{0,62})")

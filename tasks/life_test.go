@@ -20,15 +20,17 @@ import (
 func lifeAKeyIsOneRunAndItsReuseAConflict(t *testing.T, f *fleet) {
 	ctx := context.Background()
 	b := bundle(t, threeSteps(""))
-	submit := func(input string) (tasks.RunID, error) {
-		return f.client.Submit(ctx, tasks.Submission{Bundle: b, Input: content.New(json.RawMessage(input)), Key: "order-1"})
+	made := false
+	submit := func(input string) (run tasks.RunID, err error) {
+		run, made, err = f.client.SubmitOnce(ctx, tasks.Submission{Bundle: b, Input: content.New(json.RawMessage(input)), Key: "order-1"})
+		return run, err
 	}
 	first, err := submit(`1`)
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || !made {
+		t.Fatalf("made %v, %v", made, err)
 	}
-	if second, err := submit(`1`); err != nil || second != first {
-		t.Errorf("same key again: %v %v", second, err)
+	if second, err := submit(`1`); err != nil || second != first || made {
+		t.Errorf("same key again: %v, made %v, %v", second, made, err)
 	}
 	var conflict *tasks.ConflictError
 	if _, err := submit(`2`); !errors.As(err, &conflict) || conflict.Run != first {
@@ -37,8 +39,8 @@ func lifeAKeyIsOneRunAndItsReuseAConflict(t *testing.T, f *fleet) {
 	m := newModel(fine)
 	f.worker(m, nil)
 	f.wait(first)
-	if again, err := submit(`1`); err != nil || again != first || m.total() != 3 {
-		t.Errorf("same key when done: %v %v, calls %d", again, err, m.total())
+	if again, err := submit(`1`); err != nil || again != first || made || m.total() != 3 {
+		t.Errorf("same key when done: %v, made %v, %v, calls %d", again, made, err, m.total())
 	}
 }
 
