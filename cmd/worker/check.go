@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -44,7 +45,9 @@ func (c *checkCommand) Run(ctx context.Context, streams cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	findings := []finding{{"configuration", good, fmt.Sprintf("%d providers, %d chains, %d queues", len(file.Providers), len(file.Chains), len(file.Queues))}}
+	findings := []finding{{"configuration", good, strings.Join([]string{
+		cli.Count(len(file.Providers), "provider"), cli.Count(len(file.Chains), "chain"), cli.Count(len(file.Queues), "queue"),
+	}, ", ")}}
 	if len(file.Chains) == 0 {
 		findings[0] = finding{"configuration", bad, "no providers: name some in worker.yaml, or set OPENAI_API_KEY"}
 	}
@@ -63,7 +66,7 @@ func (c *checkCommand) Run(ctx context.Context, streams cli.Streams) error {
 func (c *checkCommand) checkRedis(ctx context.Context, file *config.File) []finding {
 	rdb, err := file.Redis.Client(config.ForCommand, 1, os.LookupEnv)
 	if err != nil {
-		return []finding{{"redis", bad, err.Error()}}
+		return []finding{{"redis", bad, cli.Text(err)}}
 	}
 	defer rdb.Close()
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -150,13 +153,13 @@ func checkFlows(file *config.File, flows []*flow.Flow) []finding {
 	}
 	offer, err := file.Offer()
 	if err != nil {
-		return []finding{{"flow", bad, err.Error()}}
+		return []finding{{"flow", bad, cli.Text(err)}}
 	}
 	var findings []finding
 	for _, fl := range flows {
-		f := finding{"flow", good, fmt.Sprintf("%s: %d steps, everything it names is there", fl.Name, len(fl.Steps))}
+		f := finding{"flow", good, fmt.Sprintf("%s: %s, everything it names is there", fl.Name, cli.Count(len(fl.Steps), "step"))}
 		if err := fl.Check(offer); err != nil {
-			f = finding{"flow", bad, fl.Name + ": " + err.Error()}
+			f = finding{"flow", bad, fl.Name + ": " + cli.Text(err)}
 		}
 		findings = append(findings, f)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"fourfold/cmd/internal/cli"
 	"fourfold/cmd/internal/config"
 	"fourfold/content"
 	"fourfold/provider"
@@ -22,7 +23,7 @@ func checkProviders(file *config.File, env config.Env) []finding {
 		what := fmt.Sprintf("%s: %s, model %s", name, p.Kind, p.Model)
 		switch {
 		case err != nil:
-			findings = append(findings, finding{"provider", bad, err.Error()})
+			findings = append(findings, finding{"provider", bad, cli.Text(err)})
 		case key.IsZero():
 			findings = append(findings, finding{"provider", good, what + ", without a key"})
 		default:

@@ -160,11 +160,7 @@ func runUntil(ctx context.Context, again <-chan struct{}, worker *tasks.Worker, 
 		case <-ended:
 		}
 	}()
-	err := worker.Run(ctx)
-	if err == nil {
-		log.Info("worker stopped")
-	}
-	return err
+	return worker.Run(ctx)
 }
 
 // build wires the worker's parts.
@@ -199,7 +195,11 @@ func serveHealth(ctx context.Context, addr string, h *telemetry.Health, log *tel
 		return nil
 	}
 	server, err := telemetry.ServeHealth(ctx, addr, h)
-	if err != nil {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE): // a second worker on the same machine, as a rule
+		log.Warn("health endpoints are not served: the address is taken; set --health-addr or health_addr", "addr", addr)
+		return nil
+	case err != nil:
 		log.Error("health endpoints are not served: the address cannot be listened on", "addr", addr, "error", err)
 		return nil
 	}

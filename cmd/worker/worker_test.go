@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"fourfold/cmd/internal/config"
 	"fourfold/executor"
 	"fourfold/flow"
+	"fourfold/telemetry"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")
@@ -161,5 +163,36 @@ func TestTimesMustFitEachOther(t *testing.T) {
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("drain %s, grace %s (-want +got):\n%s", c.drain, c.grace, diff)
 		}
+	}
+}
+
+func TestAHealthAddressThatIsTakenIsAWarningThatSaysWhatToSet(t *testing.T) {
+	var cfg net.ListenConfig
+	other, err := cfg.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	var out bytes.Buffer
+	log, err := telemetry.NewLogger(&out, "info", "json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stop := serveHealth(t.Context(), other.Addr().String(), telemetry.NewHealth(nil), log); stop != nil {
+		stop()
+		t.Error("it is served")
+	}
+	log.Close()
+	for _, part := range []string{`"level":"warn"`, "set --health-addr or health_addr", other.Addr().String()} {
+		if !strings.Contains(out.String(), part) {
+			t.Errorf("no %s in %s", part, out.String())
+		}
+	}
+}
+
+func TestCheckCountsInWords(t *testing.T) {
+	_, out, _ := command(t, "check", "--config", "../../examples/simulated.yaml", "--redis", "redis://127.0.0.1:1")
+	if !strings.Contains(out, "1 provider, 1 chain, 1 queue\n") {
+		t.Errorf("%s", out)
 	}
 }
