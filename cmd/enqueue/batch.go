@@ -73,7 +73,8 @@ type batch struct {
 	command  *batchCommand
 	bundle   *flow.Bundle
 	progress *progress
-	results  *os.File // nil: none
+	results  *os.File  // nil: none
+	first    sync.Once // its run is the one that is watched for whether it begins
 	tally    tally
 }
 
@@ -99,7 +100,7 @@ func (b *batch) run(ctx context.Context, in *lines) error {
 		if ctx.Err() != nil {
 			err = errors.New("interrupted; the runs that were submitted go on")
 		}
-		return fmt.Errorf("%w\nthe same command again goes on from here (%d rows are written)", err, b.tally.total())
+		return fmt.Errorf("%w\nthe same command again goes on from here (rows written: %d)", err, b.tally.total())
 	}
 	if !b.json {
 		fmt.Fprintln(b.streams.Out, b.tally.text(b.command.waits()))
@@ -174,21 +175,24 @@ func (b *batch) settle(ctx context.Context, it item) (row, error) {
 		r.problem = it.err.Error()
 		return r, nil
 	}
-	run, err := b.client.Submit(ctx, tasks.Submission{
+	run, made, err := b.client.SubmitOnce(ctx, tasks.Submission{
 		Bundle: b.bundle, Input: it.input, Queue: b.command.Queue, Key: it.key, OnDone: b.command.OnDone,
 	})
 	if conflict, ok := errors.AsType[*tasks.ConflictError](err); ok {
-		r.problem = conflict.Error()
+		r.problem = cli.Text(conflict)
 		return r, nil
 	}
 	if err != nil {
 		return r, err
 	}
-	r.run = run
+	r.run, r.before = run, !made
 	if !b.command.waits() {
 		return r, nil
 	}
+	stop := func() {}
+	b.first.Do(func() { stop = b.notice(ctx, run, b.progress.say) })
 	st, err := b.client.Wait(ctx, run, b.command.Values.pick())
+	stop()
 	if err != nil {
 		return r, about(run, err)
 	}
@@ -199,7 +203,7 @@ func (b *batch) settle(ctx context.Context, it item) (row, error) {
 
 // write puts a row where rows go and counts it.
 func (b *batch) write(r row) error {
-	b.tally.add(r.outcome, r.problem != "")
+	b.tally.add(r.outcome, r.problem != "", r.before)
 	line, err := r.encode()
 	if err != nil {
 		return err
@@ -223,14 +227,18 @@ func (b *batch) write(r row) error {
 type tally struct {
 	outcomes [executor.OutcomeFailed + 1]int
 	errors   int
+	before   int // of the runs: submitted by an earlier batch
 }
 
-func (t *tally) add(o executor.Outcome, isError bool) {
+func (t *tally) add(o executor.Outcome, isError, before bool) {
 	if isError {
 		t.errors++
 		return
 	}
 	t.outcomes[o]++
+	if before {
+		t.before++
+	}
 }
 
 func (t *tally) total() int {
@@ -254,17 +262,29 @@ func (t *tally) exit() error {
 }
 
 func (t *tally) text(waited bool) string {
-	text := fmt.Sprintf("%d runs", t.total()-t.errors)
+	runs := t.total() - t.errors
+	text := cli.Count(runs, "run")
 	if waited {
 		text += ": " + countsText(tasks.Counts{
 			OK: t.outcomes[executor.OutcomeOK], Degraded: t.outcomes[executor.OutcomeDegraded],
 			Abstained: t.outcomes[executor.OutcomeAbstained], Failed: t.outcomes[executor.OutcomeFailed],
 		})
-	} else {
+	} else if t.before < runs || runs == 0 {
 		text += " submitted"
 	}
 	if t.errors > 0 {
-		text += fmt.Sprintf("; %d lines with errors", t.errors)
+		text += fmt.Sprintf("; %s with errors", cli.Count(t.errors, "line"))
+	}
+	switch {
+	case t.before == 0:
+		return text
+	case t.before < runs:
+		text += fmt.Sprintf("; %d submitted before", t.before)
+	default:
+		text += "; all submitted before"
+	}
+	if !waited || t.outcomes[executor.OutcomeFailed] > 0 {
+		text += "; enqueue rerun --failed runs the failed ones again"
 	}
 	return text
 }

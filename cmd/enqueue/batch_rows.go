@@ -20,6 +20,7 @@ type row struct {
 	outcome executor.Outcome
 	status  []byte // the status document; nil: nobody waited
 	problem string // instead of a run
+	before  bool   // the run was submitted before
 }
 
 // encode is the row as one line of JSON: line and key before what the status document says.
@@ -99,7 +100,7 @@ func matchRows(f io.Reader, path string, in *lines, t *tally) (int64, error) {
 				return 0, fmt.Errorf("%s:%d: not a row that this command wrote", path, n)
 			}
 		}
-		t.add(outcome, old.Error != "")
+		t.add(outcome, old.Error != "", true)
 		good += int64(len(data))
 	}
 }

@@ -99,9 +99,9 @@ func TestResumingReadsAlongBothFiles(t *testing.T) {
 		err        string
 	}{
 		{name: "no file", next: "a"},
-		{name: "one row", file: a, next: "b", kept: a, tally: tally{outcomes: [5]int{executor.OutcomeOK: 1}}},
-		{name: "a row with an error", file: a + b, next: "c", kept: a + b, tally: tally{outcomes: [5]int{executor.OutcomeOK: 1}, errors: 1}},
-		{name: "a row that was cut", file: a + `{"line":2,"k`, next: "b", kept: a, tally: tally{outcomes: [5]int{executor.OutcomeOK: 1}}},
+		{name: "one row", file: a, next: "b", kept: a, tally: tally{outcomes: [5]int{executor.OutcomeOK: 1}, before: 1}},
+		{name: "a row with an error", file: a + b, next: "c", kept: a + b, tally: tally{outcomes: [5]int{executor.OutcomeOK: 1}, errors: 1, before: 1}},
+		{name: "a row that was cut", file: a + `{"line":2,"k`, next: "b", kept: a, tally: tally{outcomes: [5]int{executor.OutcomeOK: 1}, before: 1}},
 		{name: "other inputs", file: b, err: ":1: belongs to another input than line 1"},
 		{name: "more rows than inputs", file: a + b + `{"key":"c"}` + "\n" + a, err: ":4: more rows than there are inputs"},
 		{name: "another file", file: "hello\n", err: ":1: not a row that this command wrote"},
@@ -170,17 +170,46 @@ func TestABatchExitsWithItsWorst(t *testing.T) {
 		{[]executor.Outcome{executor.OutcomeOK, executor.OutcomeAbstained}, false, nil, "2 runs: 1 OK, 1 ABSTAINED"},
 		{[]executor.Outcome{executor.OutcomeOK, executor.OutcomeDegraded}, false, cli.Status(3), "2 runs: 1 OK, 1 DEGRADED"},
 		{[]executor.Outcome{executor.OutcomeFailed, executor.OutcomeDegraded}, false, cli.Status(4), "2 runs: 1 DEGRADED, 1 FAILED"},
-		{[]executor.Outcome{executor.OutcomeFailed}, true, cli.Status(1), "1 runs: 1 FAILED; 1 lines with errors"},
+		{[]executor.Outcome{executor.OutcomeFailed}, true, cli.Status(1), "1 run: 1 FAILED; 1 line with errors"},
 	} {
 		var ta tally
 		for _, o := range c.add {
-			ta.add(o, false)
+			ta.add(o, false, false)
 		}
 		if c.bad {
-			ta.add(executor.OutcomeNone, true)
+			ta.add(executor.OutcomeNone, true, false)
 		}
 		if got := ta.exit(); got != c.want || ta.text(true) != c.text {
 			t.Errorf("%v: %v, %q", c.add, got, ta.text(true))
+		}
+	}
+}
+
+func TestABatchThatWasSubmittedBeforeSaysSo(t *testing.T) {
+	const again = "; enqueue rerun --failed runs the failed ones again"
+	type r struct {
+		outcome executor.Outcome
+		before  bool
+	}
+	for _, c := range []struct {
+		rows   []r
+		waited bool
+		want   string
+	}{
+		{[]r{{executor.OutcomeOK, true}, {executor.OutcomeFailed, true}}, true, "2 runs: 1 OK, 1 FAILED; all submitted before" + again},
+		{[]r{{executor.OutcomeOK, true}, {executor.OutcomeOK, true}}, true, "2 runs: 2 OK; all submitted before"},
+		{[]r{{executor.OutcomeOK, true}, {executor.OutcomeFailed, false}}, true, "2 runs: 1 OK, 1 FAILED; 1 submitted before" + again},
+		{[]r{{executor.OutcomeNone, true}}, false, "1 run; all submitted before" + again},
+		{[]r{{executor.OutcomeNone, true}, {executor.OutcomeNone, false}}, false, "2 runs submitted; 1 submitted before" + again},
+		{[]r{{executor.OutcomeNone, false}}, false, "1 run submitted"},
+		{nil, false, "0 runs submitted"},
+	} {
+		var ta tally
+		for _, row := range c.rows {
+			ta.add(row.outcome, false, row.before)
+		}
+		if got := ta.text(c.waited); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
 }

@@ -17,7 +17,7 @@ type checkCommand struct {
 
 // Help is what --help adds.
 func (checkCommand) Help() string {
-	return "With --config the flow is also held against the chains, capabilities and handlers of that worker. A problem is printed as file:line:column: message, and the exit status is then 1."
+	return "Without --config only the flow and its files are looked at. With it the flow is also held against that worker: are its chains there, have their providers the capabilities, does the worker know the handlers. Redis is not needed. A problem is printed as file:line:column: message, and the exit status is then 1."
 }
 
 type checkReport struct {
@@ -50,7 +50,7 @@ func (c *checkCommand) Run(g *globals, streams cli.Streams) error {
 			report.Steps = append(report.Steps, s.ID.String())
 		}
 		if err := c.against(g.Config, bundle.Flow()); err != nil {
-			report.Problems = append(report.Problems, checkProblem{File: c.Flow, Message: err.Error()})
+			report.Problems = append(report.Problems, checkProblem{File: c.Flow, Message: cli.Text(err)})
 		}
 	}
 	if g.JSON {
@@ -87,7 +87,7 @@ func (c *checkCommand) against(path string, f *flow.Flow) error {
 
 func (r checkReport) show(s cli.Streams) {
 	if len(r.Problems) == 0 {
-		fmt.Fprintf(s.Out, "flow %s is good: %d steps, bundle %.12s\n", r.Flow, len(r.Steps), r.SHA)
+		fmt.Fprintf(s.Out, "flow %s is good: %s, bundle %.12s\n", r.Flow, cli.Count(len(r.Steps), "step"), r.SHA)
 		return
 	}
 	for _, p := range r.Problems {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -122,10 +123,31 @@ func openRun(t *testing.T) tasks.Status {
 
 func TestAStatusForPeople(t *testing.T) {
 	s, out, _ := streams()
-	showStatus(s, degradedRun(t))
-	out.WriteString("\n----\n")
-	showStatus(s, openRun(t))
+	session := &session{streams: s}
+	for i, st := range []tasks.Status{degradedRun(t), openRun(t)} {
+		if i > 0 {
+			out.WriteString("\n----\n")
+		}
+		if err := session.show(st); err != nil {
+			t.Fatal(err)
+		}
+	}
 	golden(t, "status.txt", out.String())
+	out.Reset()
+	session.named = true
+	if err := session.show(openRun(t)); err != nil || !strings.HasPrefix(out.String(), "flow ") {
+		t.Errorf("%v; a run that is named already is named again:\n%s", err, out)
+	}
+}
+
+func TestTimesBelowAMillisecondAreNotNothing(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "<1ms", 499 * time.Microsecond: "<1ms", 500 * time.Microsecond: "1ms", 12 * time.Millisecond: "12ms", 64 * time.Second: "1m4s",
+	} {
+		if got := seconds(d); got != want {
+			t.Errorf("%d: %s, want %s", d, got, want)
+		}
+	}
 }
 
 // The documents are a public contract: a change here is a change for producers.
@@ -149,13 +171,22 @@ func TestAStatusForPrograms(t *testing.T) {
 func TestListsForPeople(t *testing.T) {
 	s, out, _ := streams()
 	now := time.Date(2026, 1, 2, 5, 4, 5, 0, time.UTC)
+	long := degradedRun(t)
+	long.Flow, long.Outcome = "a-flow-whose-name-goes-on-and-on", executor.OutcomeAbstained
+	long.Marker = tasks.Marker{Outcome: executor.OutcomeDegraded, Step: executor.MustStepID("classify-tables-and-more"), Cause: tasks.CauseUpstream5xx}
 	showRuns(s, []tasks.Status{degradedRun(t), openRun(t)}, now)
+	showRuns(s, []tasks.Status{long}, now)
 	showRuns(s, nil, now)
 	showQueues(s, []tasks.QueueStatus{
 		{Queue: "default", Pending: 12, Active: 3, OpenRuns: 9, OldestPendingMS: 1250},
 		{Queue: "bulk", Scheduled: 1200, Archived: 1, FailedRuns: 4, Paused: true},
 	})
 	showQueues(s, nil)
+	for line := range strings.Lines(out.String()) {
+		if n := utf8.RuneCountInString(strings.TrimSpace(line)); n > cli.Width {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
 	golden(t, "lists.txt", out.String())
 }
 

@@ -22,6 +22,11 @@ type listCommand struct {
 	Limit   int    `default:"50" help:"At most so many."`
 }
 
+// Help is what --help adds.
+func (listCommand) Help() string {
+	return "STEP and CAUSE say what the outcome is due to. " + cli.CountsHeading + " counts the steps that are OK, DEGRADED, ABSTAINED, FAILED and skipped. Names that do not fit are cut; --json has them whole."
+}
+
 func (c *listCommand) Run(ctx context.Context, g *globals, streams cli.Streams) error {
 	filter := tasks.ListFilter{Open: c.Open, Stuck: c.Stuck, Limit: c.Limit}
 	if c.Limit < 1 {
@@ -81,7 +86,8 @@ func printRuns(s cli.Streams, runs []tasks.Status) error {
 // showRuns prints runs for people, with ages as of now.
 func showRuns(s cli.Streams, runs []tasks.Status, now time.Time) {
 	t := cli.Table{
-		Header: []string{"RUN", "FLOW", "OUTCOME", "NAMES", "CAUSE", "OK", "DEGRADED", "ABSTAINED", "FAILED", "SKIPPED", "AGE"},
+		Header: []string{"RUN", "FLOW", "OUTCOME", "STEP", "CAUSE", cli.CountsHeading, "AGE"},
+		Cut:    []int{1, 3},
 		Colour: cli.OutcomeColour(s),
 	}
 	for _, st := range runs {
@@ -92,11 +98,8 @@ func showRuns(s cli.Streams, runs []tasks.Status, now time.Time) {
 		if m := st.Marker; !m.Step.IsZero() {
 			step, cause = m.Step.String(), m.Cause.String()
 		}
-		n := st.Counts
 		t.Rows = append(t.Rows, []string{
-			st.Run.String(), st.Flow, outcome, step, cause,
-			strconv.Itoa(n.OK), strconv.Itoa(n.Degraded), strconv.Itoa(n.Abstained), strconv.Itoa(n.Failed), strconv.Itoa(n.Skipped),
-			age(now.Sub(st.Created)),
+			st.Run.String(), st.Flow, outcome, step, cause, cli.Counts(st.Counts), age(now.Sub(st.Created)),
 		})
 	}
 	if len(runs) == 0 {

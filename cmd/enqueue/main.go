@@ -29,7 +29,7 @@ type grammar struct {
 
 type globals struct {
 	Redis  string `placeholder:"URL" env:"FOURFOLD_REDIS,FOURFOLD_REDIS_URL" help:"Where Redis is: redis://, rediss:// or unix://; default redis://127.0.0.1:6379/0."`
-	Config string `placeholder:"FILE" type:"path" help:"A worker.yaml whose redis block says where Redis is."`
+	Config string `placeholder:"FILE" type:"path" help:"A worker.yaml: its redis block says where Redis is, and check also looks at its chains."`
 	JSON   bool   `name:"json" help:"Print JSON on standard output: one document, or one a line for batches."`
 }
 

@@ -131,7 +131,7 @@ func (c *rerunCommand) bulk(ctx context.Context, g *globals, streams cli.Streams
 			}
 		}
 	}
-	fmt.Fprintf(streams.Err, "%d runs started again\n", n)
+	fmt.Fprintf(streams.Err, "%s started again\n", cli.Count(n, "run"))
 	return nil
 }
 
@@ -144,12 +144,12 @@ func (s *session) reran(run tasks.RunID, why error) error {
 			Reason string `json:"reason,omitempty"`
 		}{Run: run.String(), Rerun: why == nil}
 		if why != nil {
-			line.Reason = why.Error()
+			line.Reason = cli.Text(why)
 		}
 		return printJSON(s.streams, line)
 	}
 	if why != nil {
-		fmt.Fprintf(s.streams.Out, "%s not started again: %v\n", run, why)
+		fmt.Fprintf(s.streams.Out, "%s not started again: %s\n", run, cli.Text(why))
 		return nil
 	}
 	fmt.Fprintf(s.streams.Out, "%s started again\n", run)

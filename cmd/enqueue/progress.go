@@ -45,15 +45,19 @@ func (p *progress) skip(t tally) {
 	if p.bar != nil && t.total() > 0 {
 		_ = p.bar.Set(t.total())
 	}
-	if t.total() > 0 {
-		fmt.Fprintf(p.err, "%d rows are there already\n", t.total())
+	switch n := t.total(); n {
+	case 0:
+	case 1:
+		fmt.Fprintln(p.err, "1 row is there already")
+	default:
+		fmt.Fprintf(p.err, "%d rows are there already\n", n)
 	}
 }
 
 func (p *progress) done(r row) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.tally.add(r.outcome, r.problem != "")
+	p.tally.add(r.outcome, r.problem != "", r.before)
 	if p.bar == nil {
 		return
 	}

@@ -54,7 +54,8 @@ func (c *runCommand) Run(ctx context.Context, g *globals, streams cli.Streams) e
 	}
 	if c.Wait {
 		if !s.json {
-			fmt.Fprintf(streams.Err, "run %s\n", run)
+			fmt.Fprintf(streams.Err, runLine, run)
+			s.named = streams.Terminal && streams.Screen
 		}
 		return s.waitFor(ctx, run, c.Values.pick(), c.Timeout)
 	}
@@ -76,7 +77,9 @@ func (s *session) waitFor(ctx context.Context, run tasks.RunID, v tasks.Values, 
 		limited, cancel = context.WithTimeout(ctx, timeout)
 	}
 	defer cancel()
+	stop := s.notice(ctx, run, s.say)
 	st, err := s.client.Wait(limited, run, v)
+	stop()
 	if err == nil {
 		return s.finish(st)
 	}

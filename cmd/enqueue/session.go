@@ -20,6 +20,7 @@ type session struct {
 	rdb     redis.UniversalClient
 	streams cli.Streams
 	json    bool
+	named   bool // the run's id stands on the screen already
 }
 
 // open connects, and says clearly when Redis is not there. The caller closes the session.
@@ -63,7 +64,7 @@ func (silent) Printf(context.Context, string, ...any) {}
 func parseRun(s string) (tasks.RunID, error) {
 	id, err := tasks.ParseRunID(s)
 	if err != nil {
-		return id, cli.Usagef("%s", err)
+		return id, cli.Usagef("%s", cli.Text(err))
 	}
 	return id, nil
 }

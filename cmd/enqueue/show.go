@@ -39,6 +39,9 @@ func (s *session) finish(st tasks.Status) error {
 
 func (s *session) show(st tasks.Status) error {
 	if !s.json {
+		if !s.named {
+			fmt.Fprintf(s.streams.Out, runLine, st.Run)
+		}
 		showStatus(s.streams, st)
 		return nil
 	}
@@ -50,10 +53,12 @@ func (s *session) show(st tasks.Status) error {
 	return err
 }
 
-// showStatus prints a status document for people.
+// runLine is the first line of a status for people.
+const runLine = "run      %s\n"
+
+// showStatus prints a status document for people, but for its first line.
 func showStatus(s cli.Streams, st tasks.Status) {
 	w := s.Out
-	fmt.Fprintf(w, "run      %s\n", st.Run)
 	fmt.Fprintf(w, "flow     %s, bundle %.12s\n", st.Flow, st.BundleSHA)
 	fmt.Fprintf(w, "state    %s%s\n", st.State, took(st))
 	if st.Outcome != executor.OutcomeNone {
@@ -115,8 +120,12 @@ func stepRow(st tasks.StepStatus) []string {
 	if st.Usage.Known() {
 		in, out = strconv.FormatInt(st.Usage.Input(), 10), strconv.FormatInt(st.Usage.Output(), 10)
 	}
+	latency := "-"
+	if !st.Skipped {
+		latency = seconds(st.Latency)
+	}
 	return []string{
-		st.Step.String(), st.Outcome.String(), stepCause(st), strconv.Itoa(st.Attempts), seconds(st.Latency),
+		st.Step.String(), st.Outcome.String(), stepCause(st), strconv.Itoa(st.Attempts), latency,
 		st.Provider.String(), errorText(st.ErrorKind, st.Reason), st.Model.String(), in, out,
 	}
 }
@@ -155,9 +164,11 @@ func showValues(w io.Writer, st tasks.Status) {
 	}
 }
 
-// seconds is a duration as people compare them: 12ms, 1.25s, 1m4s.
+// seconds is a duration as people compare them: <1ms, 12ms, 1.25s, 1m4s.
 func seconds(d time.Duration) string {
 	switch {
+	case d < time.Millisecond/2:
+		return "<1ms"
 	case d < time.Second:
 		return d.Round(time.Millisecond).String()
 	case d < time.Minute:

@@ -30,7 +30,10 @@ func (c *watchCommand) Run(ctx context.Context, g *globals, streams cli.Streams)
 	}
 	defer s.close()
 	w := watcher{session: s, seen: map[executor.StepID]string{}}
-	if err := s.client.Watch(ctx, run, w.changed); err != nil {
+	stop := s.notice(ctx, run, s.say)
+	err = s.client.Watch(ctx, run, w.changed)
+	stop()
+	if err != nil {
 		if ctx.Err() != nil {
 			err = context.Canceled
 		}
@@ -66,7 +69,9 @@ func (w *watcher) changed(st tasks.Status) {
 			if cause := stepCause(step); cause != "" {
 				now += " (" + cause + ")"
 			}
-			now += " after " + seconds(step.Latency)
+			if !step.Skipped {
+				now += " after " + seconds(step.Latency)
+			}
 		}
 		if w.seen[step.Step] != now && step.State != "waiting" {
 			fmt.Fprintf(w.streams.Out, "%s: %s\n", step.Step, now)

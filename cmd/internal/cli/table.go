@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"fourfold/executor"
+	"fourfold/tasks"
 )
 
 // Width is how many columns of a terminal a table or a line for people may take.
@@ -91,6 +92,14 @@ func (t Table) row(w io.Writer, indent string, cells []string, width []int, nume
 		}
 	}
 	fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
+}
+
+// CountsHeading stands above the cells that Counts makes: OK, DEGRADED, ABSTAINED, FAILED, skipped.
+const CountsHeading = "OK·D·A·F·S"
+
+// Counts is how many steps ended how, in the order of CountsHeading.
+func Counts(c tasks.Counts) string {
+	return fmt.Sprintf("%d·%d·%d·%d·%d", c.OK, c.Degraded, c.Abstained, c.Failed, c.Skipped)
 }
 
 // Wrap breaks a line that is wider than Width after one of the marks in marks, where it can; what follows is indented.
