@@ -22,8 +22,8 @@ func one(name, file, old, put string) mutation {
 }
 
 const (
-	checkpoint = "if R.state == 'd' or string.sub(rec, 1, 1) ~= 'q' then return { 'done' } end"
-	reopened   = "if string.sub(rec, 1, 1) ~= 'q' then rec = 'q|0|0|' .. format('%.0f', now) .. '||' end"
+	checkpoint = "if R.state == 'd' or sub(rec, 1, 1) ~= 'q' then return { 'done' } end"
+	reopened   = "if sub(rec, 1, 1) ~= 'q' then rec = 'q|0|0|' .. nowtext .. '||' end"
 )
 
 // mutations must each be noticed by some test.
@@ -31,71 +31,85 @@ var mutations = []mutation{
 	// A step that is done.
 	one("begin: no checkpoint, a done step is claimed again", lua+"begin.lua", checkpoint, reopened),
 	one("complete: no guard, a done step is settled again", lua+"complete.lua", checkpoint, reopened),
-	one("begin: no generation, an earlier one's task works", lua+"begin.lua", "if R.gen ~= ARGV[2] then return { 'stale' } end", ""),
+	one("complete: no guard, quick", lua+"quick_complete.lua", "or not carried then return { 'slow' } end", "then return { 'slow' } end carried = carried or ''"),
+	one("begin: an earlier generation's task works", lua+"begin.lua", "if R.gen ~= ARGV[2] then return { 'stale' } end", ""),
+	one("begin: an earlier generation's task works, quick", lua+"quick_begin.lua", "or gen ~= ARGV[2] or", "or"),
+	one("complete: an earlier generation's task settles", lua+"complete.lua", "if R.gen ~= ARGV[2] then return { 'stale' } end", ""),
+	one("complete: an earlier generation's task settles, quick", lua+"quick_complete.lua", "or gen ~= ARGV[2] or", "or"),
 
 	// Claims.
-	one("begin: no claim is respected", lua+"begin.lua", "holder ~= ARGV[4] then return { 'busy' } end", "false then return { 'busy' } end"),
+	one("begin: no claim is respected", lua+"begin.lua", "if till and tonumber(till) > now then return { 'busy' } end", ""),
+	one("begin: no claim is respected, quick", lua+"quick_begin.lua", "or not got[3] or got[4] then", "or not got[3] then"),
 	one("beat: a claim is not extended", lua+"beat.lua", "redis.call('ZADD', KEYS[1], now + tonumber(ARGV[2]), member)", "redis.call('ZADD', KEYS[1], now, member)"),
 	one("beat: a lost claim is called held", lua+"beat.lua", "and got[2] == ARGV[i + 3] then", "then"),
 	one("beat: it begins with what needs memory", lua+"beat.lua", "redis.call('ZREM', KEYS[1], member)", ""),
+	one("complete: it begins with what needs memory, quick", lua+"quick_complete.lua", "call('ZREM', KEYS[5], prefix .. step) -- first", "-- first"),
 	one("begin: a repeated command counts as a delivery", lua+"begin.lua", "(holder == ARGV[4] and 0 or 1)", "1"),
 	one("begin: deliveries are not counted", lua+"begin.lua", "(holder == ARGV[4] and 0 or 1)", "0"),
 	one("park: giving back counts as a delivery", lua+"park.lua", "math.max(tonumber(deliveries) - 1, 0)", "tonumber(deliveries)"),
-	one("park: anybody may give a claim back", lua+"park.lua", "if call('HGET', run, 'c' .. unit) ~= ARGV[4] then return { 'lost' } end", ""),
+	one("park: anybody may give a claim back", lua+"park.lua", "if held['c' .. unit] ~= ARGV[4] then return { 'lost' } end", ""),
 	one("redrive: a held unit is rung for again", lua+"redrive.lua", "and not (till and tonumber(till) > now) then", "then"),
 
 	// Markers and edges.
 	one("join: minimum for maximum, in Lua", lua+"prelude.lua", "return sa > sb and a or b end", "return sa < sb and a or b end"),
+	one("join: minimum for maximum, quick", lua+"quick_complete.lua", "return sa > sb and a or b", "return sa < sb and a or b"),
 	one("join: the later step is named, in Lua", lua+"prelude.lua", "return ia < ib and a or b end", "return ia > ib and a or b end"),
+	one("join: equal severities are not told apart, quick", lua+"quick_complete.lua", "if sa == sb then clear = false end", ""),
 	one("join: minimum for maximum, in Go", states+"marker.go", "if a.Outcome > b.Outcome {", "if a.Outcome < b.Outcome {"),
 	one("join: the later step is named, in Go", states+"marker.go", "if a.Step < b.Step {", "if a.Step > b.Step {"),
-	one("edges: an optional one passes FAILED on", lua+"prelude.lua", "if mode == 'o' then out = lowered(out) end", ""),
-	one("edges: a required step's failure skips nobody", lua+"prelude.lua", "if mode == 'r' then return settle(child, FAILED, DEPENDENCY, true, '', '') end", ""),
-	one("edges: a join fires with its first parent", lua+"prelude.lua", "  if left == 0 then return fire(child, mk) end", "  do return fire(child, mk) end"),
-	one("run: an absorbed failure stays FAILED, in Lua", lua+"prelude.lua", "and cause ~= CANCELED and cause ~= DEADLINE then\n    own = lowered(own)", "and cause ~= CANCELED and cause ~= DEADLINE then"),
+	one("edges: an optional one passes FAILED on", lua+"settle.lua", "if mode == 'o' then out = lowered(out) end", ""),
+	one("edges: a required step's failure skips nobody", lua+"settle.lua", "if mode == 'r' then return settle(child, FAILED, DEPENDENCY, true, '', '') end", ""),
+	one("edges: a join fires with its first parent", lua+"settle.lua", "if left == 0 then fire(child, mk) end", "fire(child, mk)"),
+	one("edges: a join fires with its first parent, quick", lua+"quick_complete.lua", "if left ~= '1' then", "if false then"),
+	one("run: an absorbed failure stays FAILED, in Lua", lua+"settle.lua", "and flagged(index, 'a') then own = lowered(own) end", "and false then own = lowered(own) end"),
 	one("run: nothing is absorbed, in Go", "tasks/client.go", "Absorbable: s.Absorbable(),", ""),
-	one("run: its outcome is that of its last step", lua+"prelude.lua", "R.mk = join(R.mk, own)", "R.mk = own"),
-	one("run: skipped steps count as failed", lua+"prelude.lua", "local slot = skipped and SKIPPED or outcome", "local slot = outcome"),
+	one("run: its outcome is that of its last step", lua+"settle.lua", "R.mk = join(R.mk, own)", "R.mk = own"),
+	one("run: its outcome is that of its last step, quick", lua+"quick_complete.lua", "mk = join(mk, own)", "mk = own"),
+	one("run: skipped steps count as failed", lua+"settle.lua", "local slot = skipped and SKIPPED or outcome", "local slot = outcome"),
 
 	// The outbox and what rings again.
 	one("outbox: nothing is written", lua+"prelude.lua", "  call('ZADD', outbox, at, member(unit) .. ':' .. redrive)", ""),
+	one("outbox: nothing is written, quick", lua+"quick_complete.lua", "call('ZADD', KEYS[3], now + 2000, prefix .. ready[i] .. ':0')", ""),
 	{"outbox: taken off before it is rung", []change{{
 		"tasks/relay.go", "	if err := r.ringer.Ring(ctx, rings...); err != nil {\n		return err\n	}\n	return r.store.Rung(ctx, run.Queue(), entries...)",
 		"	if err := r.store.Rung(ctx, run.Queue(), entries...); err != nil {\n		return err\n	}\n	return r.ringer.Ring(ctx, rings...)",
 	}}},
-	one("outbox: what was rung stays", states+"sweep.go", "return s.rdb.ZRem(ctx, outboxKey(queue), members...).Err()", "return nil"),
+	one("outbox: what was rung stays", lua+"rung.lua", "return redis.call('ZREM', KEYS[1], unpack(ARGV))", "return 0"),
 	one("sweeper: units of dead workers are not redriven", "tasks/sweeper.go", "if err := s.redriveDead(ctx, queue, now); err != nil {", "if err := error(nil); err != nil {"),
 	one("sweeper: lost rings are not redriven", "tasks/sweeper.go", "if !p.Live(time.Now()) || orphaned {", "if false && orphaned {"),
 	one("sweeper: the outbox is not rung", "tasks/sweeper.go", "if err := s.ring(ctx, queue, now); err != nil {", "if err := error(nil); err != nil {"),
 	one("sweeper: items are not looked at", lua+"visit.lua", "  if items then", "  if false then"),
 	one("sweeper: live workers get no time after an outage", "tasks/sweeper.go", "return now.Sub(c.since) >= s.w.cfg.Lease", "return now.Sub(c.since) >= 0"),
 	one("worker: what is paid for is not recorded after an outage", "tasks/runner.go", "if !pause(give, wait) || w.stopped.Err() != nil {", "if true {"),
-	one("worker: going on is not tied to a claim", lua+"prelude.lua", "claim(unit, onward.token, onward.lease, 0, 1,", "claim(unit, 'nobody', onward.lease, 0, 1,"),
-	one("worker: a draining one goes on", "tasks/onward.go", "if w.draining.Load() || errors.Is(context.Cause(ctx), doorbell.ErrStopping) {", "if errors.Is(context.Cause(ctx), doorbell.ErrStopping) {"),
+	one("worker: going on is not tied to its claim", lua+"prelude.lua", "claim(unit, onward.token, onward.lease, 0, 1,", "claim(unit, 'nobody', onward.lease, 0, 1,"),
+	one("worker: going on takes no claim, quick", lua+"quick_complete.lua", "call('ZADD', KEYS[5], now + ARGV[9], prefix .. taken[1])", ""),
+	one("worker: a draining one goes on", "tasks/onward.go", "if w.draining.Load() ||", "if"),
 
 	// Endings from outside.
 	one("cancel: no step is settled", lua+"cancel.lua", "closeall(CANCELED)", ""),
 	one("cancel: nobody is told", lua+"cancel.lua", "call('PUBLISH', 'fourfold:cancel:' .. id, R.gen)", ""),
 	one("deadline: begin does not look", lua+"begin.lua", "if S.deadline > 0 and now >= S.deadline then", "if false then"),
 	one("deadline: the sweeper does not look", lua+"visit.lua", "if S.deadline > 0 and now >= S.deadline then", "if false then"),
-	one("fail_fast: always steps are cancelled too", lua+"prelude.lua", "if not string.find(flags, 'v', 1, true) then", "do"),
-	one("fail_fast: items in flight keep their claims", lua+"prelude.lua", "for k = 0, tonumber(match(rec, '^e|(%d+)|') or '0') - 1 do unclaim(index .. '.' .. k) end", ""),
-	one("rerun: what has a value is reset", lua+"rerun.lua", "reset[i] = string.sub(old[i], 1, 3) == 'd|4' or call('HEXISTS', vals, i) == 0", "reset[i] = true"),
+	one("fail_fast: nobody is told", lua+"settle.lua", "call('PUBLISH', 'fourfold:cancel:' .. id, R.gen)", ""),
+	one("fail_fast: always steps are cancelled too", lua+"settle.lua", "endopen(function(i) return not flagged(i, 'v') end,", "endopen(function(i) return true end,"),
+	one("fail_fast: items in flight keep their claims", lua+"settle.lua", "for k = 0, tonumber(items) - 1 do unclaim(index .. '.' .. k) end", ""),
+	one("rerun: what has a value is reset", lua+"rerun.lua", "reset[i] = sub(old[i], 1, 3) == 'd|4' or call('HEXISTS', vals, i) == 0", "reset[i] = true"),
 	one("rerun: what depends on a reset step stays", lua+"rerun.lua", "reset[i] = reset[i] or reset[tonumber(p)]", "local _ = p"),
 	one("rerun: items with a value are asked for again", lua+"expand.lua", "if kept then --", "if false then --"),
 	one("rerun: the run stays among the failed", lua+"rerun.lua", "call('ZREM', failed, id)", ""),
 	one("rerun: the run still expires", lua+"rerun.lua", "call('PERSIST', run)", ""),
-	one("end: the run never expires", lua+"prelude.lua", "call('PEXPIRE', run, S.retention)", ""),
-	one("end: a FAILED run is not indexed", lua+"prelude.lua", "if tonumber(string.sub(R.mk, 1, 1)) == FAILED then call('ZADD', failed, now, id) end", ""),
-	one("end: the producer's queue is not told", lua+"prelude.lua", "if S.done ~= '' then call('ZADD', outbox, now + GRACE, member('!') .. ':0')", "if false then"),
+	one("end: the run never expires", lua+"settle.lua", "call('PEXPIRE', run, S.retention)", ""),
+	one("end: the run never expires, quick", lua+"quick_complete.lua", "call('PEXPIRE', run, retention)", ""),
+	one("end: a FAILED run is not indexed", lua+"settle.lua", "if tonumber(sub(R.mk, 1, 1)) == FAILED then call('ZADD', failed, now, id) end", ""),
+	one("end: the producer's queue is not told", lua+"settle.lua", "  if S.done ~= '' then", "  if false then"),
 
 	// Items.
-	one("items: joined out of order", lua+"prelude.lua", "all[k + 1] = call('HGET', vals, step .. '.' .. k) end", "all[n - k] = call('HGET', vals, step .. '.' .. k) end"),
+	one("items: joined out of order", lua+"settle.lua", "all[k + 1] = call('HGET', vals, step .. '.' .. k) end", "all[n - k] = call('HGET', vals, step .. '.' .. k) end"),
 	one("items: no bound on those in flight", lua+"expand.lua", "if most == 0 or flying < most then", "if true then"),
-	one("items: the end of one releases no other", lua+"prelude.lua", "while nxt < n do", "while false do"),
-	one("items: degraded failures fail the step", lua+"prelude.lua", "if outcome == FAILED and string.find(flags, 'n', 1, true) then", "if false then"),
+	one("items: the end of one releases no other", lua+"settle.lua", "while nxt < n do", "while false do"),
+	one("items: degraded failures fail the step", lua+"settle.lua", "if outcome == FAILED and flagged(step, 'n') then", "if false then"),
 
 	// Keys.
-	one("key: another input is taken for the same", lua+"create.lua", "if h == ARGV[2] then return { 'exists' } end", "do return { 'exists' } end"),
+	one("key: another input is taken for the same", lua+"create.lua", "if held.h == ARGV[2] then return { 'exists' } end", "do return { 'exists' } end"),
 	one("key: each submit is a run of its own", "tasks/id.go", `if key == "" {`, "if true {"),
 }

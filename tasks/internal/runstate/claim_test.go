@@ -144,7 +144,7 @@ func TestKeysOfAFinishedRunExpire(t *testing.T) {
 		s := runstate.NewStore(rdb)
 		task := oneStep(t, s)("a")
 		ctx := context.Background()
-		expire := func(when string, want bool) {
+		expire := func(task runstate.Task, when string, want bool) {
 			t.Helper()
 			for _, kind := range []string{"run", "val"} {
 				left, err := rdb.PTTL(ctx, "fourfold:{"+task.Queue+"}:"+kind+":"+task.Run).Result()
@@ -153,15 +153,24 @@ func TestKeysOfAFinishedRunExpire(t *testing.T) {
 				}
 			}
 		}
-		expire("open", false)
+		expire(task, "open", false)
+		fine := newRun("fine", oracle.Link([]runstate.Node{{ID: "only"}}))
+		if c, err := s.Create(ctx, fine); err != nil || c.Word != runstate.Created {
+			t.Fatal(c.Word, err)
+		}
+		ended := runstate.Task{Ref: fine.Ref, Generation: 1, Unit: runstate.Step(0), Token: "a"}
+		if c, err := s.Complete(ctx, ended, runstate.Ending{Outcome: executor.OutcomeOK, Value: []byte("1")}); err != nil || !c.Finished {
+			t.Fatal(c.Word, err)
+		}
+		expire(ended, "finished OK", true)
 		if c, err := s.Complete(ctx, task, runstate.Ending{Outcome: executor.OutcomeFailed, Cause: runstate.CauseTimeout}); err != nil || !c.Finished {
 			t.Fatal(c.Word, err)
 		}
-		expire("finished", true)
+		expire(task, "finished", true)
 		if c, err := s.Rerun(ctx, task.Ref); err != nil || c.Word != runstate.Rerun {
 			t.Fatal(c.Word, err)
 		}
-		expire("rerun", false)
+		expire(task, "rerun", false)
 	})
 }
 
