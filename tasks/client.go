@@ -3,7 +3,7 @@ package tasks
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -135,7 +135,7 @@ func (c *Client) newRun(s Submission) (RunID, runstate.NewRun, error) {
 	run := newRunID(s.Queue, f.Name, s.Key)
 	sum := sha256.Sum256(input)
 	return run, runstate.NewRun{
-		Ref: run.ref(), Flow: f.Name, BundleSHA: s.Bundle.SHA().String(), InputHash: hex.EncodeToString(sum[:16]), Graph: graphOf(f),
+		Ref: run.ref(), Flow: f.Name, BundleSHA: s.Bundle.SHA().String(), InputHash: base64.RawURLEncoding.EncodeToString(sum[:12]), Graph: graphOf(f),
 		Window: f.Deadline, Retention: c.retention, FailFast: f.FailFast, OnDone: s.OnDone, Input: input,
 	}, nil
 }

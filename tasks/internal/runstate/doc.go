@@ -17,7 +17,8 @@
 //
 // The fields of a run, each a record with | between its parts:
 //
-//	h       flow|bundle sha|input hash                                        fixed; what a key's reuse is compared with
+//	h       bundle sha|input hash, both in base64                             fixed; what a key's reuse is compared with
+//	f       flow
 //	k       steps|created|deadline|window|retention|fail fast|on_done queue    fixed but for the deadline of a rerun
 //	r       o or d|generation|open steps|abstained|ok|degraded|failed|skipped|finished|marker
 //	g<i>    step id|flags|parents|children      edges as <index><mode>, modes r, o, a; flags: a absorbable, v has an
@@ -28,6 +29,8 @@
 //	        d|outcome|cause|skipped|generation|marker out|envelope            done
 //	c<u>    token of the claim
 //	t       W3C traceparent of the submission                                 absent when it had no trace
+//
+// Records are short, since Redis keeps a hash compact only while none of its values has more than 64 bytes.
 //
 // A marker is <severity> or <severity>.<index>.<cause>: severities 1 ABSTAINED to 4 FAILED, causes as numbered by Cause.
 //

@@ -29,8 +29,8 @@ type Edge struct {
 type NewRun struct {
 	Ref
 	Flow      string
-	BundleSHA string
-	InputHash string
+	BundleSHA string // hex
+	InputHash string // short: with the SHA it says whether a key is used again for the same
 	Graph     []Node
 	Window    time.Duration // deadline from now; 0: none
 	Retention time.Duration // of the finished run
@@ -45,13 +45,17 @@ const FirstVisit = 10 * time.Second
 
 // Create makes the whole run at once and puts its roots into the outbox. Words: Created, Exists, Conflict.
 func (s *Store) Create(ctx context.Context, n NewRun) (Change, error) {
-	return s.change(ctx, createScript, n.Ref, n.args()...)
+	head, err := joinHead(n.BundleSHA, n.InputHash)
+	if err != nil {
+		return Change{}, err
+	}
+	return s.change(ctx, createScript, n.Ref, n.args(head)...)
 }
 
-func (n NewRun) args() []any {
-	args := make([]any, 0, 9+2*len(n.Graph))
-	args = append(args, n.Flow+"|"+n.BundleSHA+"|"+n.InputHash, len(n.Graph), n.Window.Milliseconds(), n.Retention.Milliseconds(),
-		flag(n.FailFast), n.OnDone, n.Input, FirstVisit.Milliseconds(), n.Trace)
+func (n NewRun) args(head string) []any {
+	args := make([]any, 0, 10+2*len(n.Graph))
+	args = append(args, head, len(n.Graph), n.Window.Milliseconds(), n.Retention.Milliseconds(), flag(n.FailFast), n.OnDone, n.Input,
+		FirstVisit.Milliseconds(), n.Trace, n.Flow)
 	for _, node := range n.Graph {
 		args = append(args, node.encode(), len(node.Parents))
 	}

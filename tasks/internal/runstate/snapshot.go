@@ -2,6 +2,8 @@ package runstate
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"strconv"
 	"strings"
@@ -102,18 +104,30 @@ func (s *Store) Values(ctx context.Context, r Ref, steps []int) (map[int][]byte,
 	return out, nil
 }
 
-func splitHead(h string) (flow, sha, input string, err error) {
-	p := strings.Split(h, "|")
-	if len(p) != 3 {
-		return "", "", "", errRecord
+// joinHead writes the bundle's SHA-256 (hex) and the input's hash as one short record: Redis keeps a hash compact only while
+// each of its values is at most 64 bytes.
+func joinHead(sha, input string) (string, error) {
+	raw, err := hex.DecodeString(sha)
+	if err != nil {
+		return "", errRecord
 	}
-	return p[0], p[1], p[2], nil
+	return base64.RawURLEncoding.EncodeToString(raw) + "|" + input, nil
+}
+
+func splitHead(h string) (sha string, err error) {
+	packed, _, found := strings.Cut(h, "|")
+	raw, err := base64.RawURLEncoding.DecodeString(packed)
+	if err != nil || !found {
+		return "", errRecord
+	}
+	return hex.EncodeToString(raw), nil
 }
 
 func decodeSnapshot(f map[string]string) (Snapshot, error) {
 	var s Snapshot
 	var err error
-	if s.Flow, s.BundleSHA, _, err = splitHead(f["h"]); err != nil {
+	s.Flow = f["f"]
+	if s.BundleSHA, err = splitHead(f["h"]); err != nil {
 		return s, err
 	}
 	fixed := strings.SplitN(f["k"], "|", 7)

@@ -116,7 +116,7 @@ func (s *Store) Visit(ctx context.Context, r Ref, shortest, longest time.Duratio
 	if c.Generation, err = index(str(got[1])); err != nil {
 		return c, nil, "", err
 	}
-	_, sha, _, err = splitHead(str(got[2]))
+	sha, err = splitHead(str(got[2]))
 	if err != nil {
 		return c, nil, "", err
 	}
@@ -187,7 +187,7 @@ func order(e Entry, f []any) Order {
 	if len(f) < 5 || f[0] == nil {
 		return o
 	}
-	_, sha, _, err := splitHead(str(f[0]))
+	sha, err := splitHead(str(f[0]))
 	moving := strings.SplitN(str(f[1]), "|", 10)
 	fixed := strings.SplitN(str(f[2]), "|", 7)
 	if err != nil || len(moving) != 10 || len(fixed) != 7 || moving[1] != strconv.Itoa(e.Generation) {
