@@ -9,6 +9,7 @@
 // their leases and ended in order, and Redis goes away, restarts, or answers nothing. When a round's runs have ended:
 //
 //   - outcomes, causes, skips, markers and counts are those of the pure evaluation (tasks/internal/oracle);
+//   - every step was handed its parents' outcomes and values;
 //   - every step was asked for once. A second call needs a kill or a stop of the worker that made the first, after it began
 //     and before the second; one kill excuses no more steps than the worker had slots;
 //   - nothing is left in the outbox, the claims, or among the runs to visit.

@@ -49,10 +49,10 @@ func (j *judge) runs(subs []*submission) {
 
 // attempts is one for each call that the step must make.
 func (p *plan) attempts(id string) int {
-	if n, ok := p.lists[id]; ok && p.calls[id+".0"] {
-		return n
+	if _, ok := p.calls[id+".0"]; ok {
+		return p.lists[id]
 	}
-	if p.calls[id] {
+	if _, ok := p.calls[id]; ok {
 		return 1
 	}
 	return 0
@@ -112,10 +112,15 @@ func (j *judge) calls(subs []*submission, calls []openaitest.Call) {
 			if len(of[unit]) == 0 {
 				j.fault("run %d (%s): %s was never asked for", s.run, s.id, unit)
 			}
+			for _, c := range of[unit] {
+				if diff := cmp.Diff(s.plan.calls[unit], unitOf(c).inputs); diff != "" {
+					j.fault("run %d (%s): %s was handed other inputs than it must be (-want +got):\n%s", s.run, s.id, unit, diff)
+				}
+			}
 			j.repeats(s, unit, of[unit])
 		}
 		for _, unit := range slices.Sorted(maps.Keys(of)) {
-			if !s.plan.calls[unit] {
+			if _, ok := s.plan.calls[unit]; !ok {
 				j.fault("run %d (%s): %s was asked for, but abstains or is skipped", s.run, s.id, unit)
 			}
 		}

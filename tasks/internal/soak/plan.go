@@ -26,8 +26,8 @@ type plan struct {
 	bundle *flow.Bundle
 	want   oracle.RunResult
 	ids    []string
-	calls  map[string]bool // units that must be asked for: "s3", "s4.0"
-	lists  map[string]int  // for_each steps → how many items
+	calls  map[string]string // units that must be asked for ("s3", "s4.0") → the inputs that their prompts must show
+	lists  map[string]int    // for_each steps → how many items
 }
 
 // step is how one step of the plan ends, and as what it is written.
@@ -42,7 +42,7 @@ type step struct {
 func newPlan(rng *rand.Rand, dir, name string) (*plan, error) {
 	graph := oracle.RandomGraph(rng, mostSteps)
 	own := oracle.RandomOwn(rng, len(graph))
-	p := &plan{name: name, calls: map[string]bool{}, lists: map[string]int{}}
+	p := &plan{name: name, calls: map[string]string{}, lists: map[string]int{}}
 	steps := make([]step, len(graph))
 	for i, node := range graph {
 		if own[i].Outcome >= executor.OutcomeDegraded { // what the server can bring about
@@ -53,7 +53,7 @@ func newPlan(rng *rand.Rand, dir, name string) (*plan, error) {
 	}
 	p.want = oracle.Evaluate(graph, own)
 	for i, s := range steps {
-		p.expect(s, p.want.Steps[i].Skipped)
+		p.expect(s, p.want.Steps[i].Skipped, p.inputs(steps, s))
 	}
 	return p, p.write(filepath.Join(dir, name), steps)
 }
@@ -75,7 +75,43 @@ func asWritten(rng *rand.Rand, node runstate.Node, own oracle.Own) step {
 	return s
 }
 
-func (p *plan) expect(s step, skipped bool) {
+// inputs is what the prompt of a step shows of its parents: outcome and value of each.
+func (p *plan) inputs(steps []step, s step) string {
+	var all []string
+	for _, parent := range s.node.Parents {
+		value := steps[parent.Step].value()
+		if p.want.Steps[parent.Step].Outcome == executor.OutcomeFailed {
+			value = "null"
+		}
+		all = append(all, fmt.Sprintf("%v:%s", p.want.Steps[parent.Step].Outcome, value))
+	}
+	return strings.Join(all, " ")
+}
+
+// value is what the step makes, as JSON, when it does not fail.
+func (s step) value() string {
+	switch {
+	case s.own.Outcome == executor.OutcomeAbstained:
+		return "[]"
+	case s.items < 0 && s.own.Outcome == executor.OutcomeDegraded:
+		return `"less"`
+	case s.items < 0:
+		return strconv.Quote(answerOf(s.node.ID))
+	}
+	items := make([]string, s.items)
+	for k := range items {
+		items[k] = strconv.Quote(answerOf(fmt.Sprint(s.node.ID, ".", k)))
+		if k == s.bad {
+			items[k] = "null"
+		}
+	}
+	return "[" + strings.Join(items, ",") + "]"
+}
+
+// answerOf is the server's answer for a unit.
+func answerOf(unit string) string { return "made-by-" + unit }
+
+func (p *plan) expect(s step, skipped bool, inputs string) {
 	if s.items >= 0 {
 		p.lists[s.node.ID] = s.items
 	}
@@ -83,10 +119,10 @@ func (p *plan) expect(s step, skipped bool) {
 	case skipped:
 	case s.items >= 0:
 		for k := range s.items {
-			p.calls[fmt.Sprintf("%s.%d", s.node.ID, k)] = true
+			p.calls[fmt.Sprint(s.node.ID, ".", k)] = inputs
 		}
 	case s.own.Outcome != executor.OutcomeAbstained:
-		p.calls[s.node.ID] = true
+		p.calls[s.node.ID] = inputs
 	}
 }
 
@@ -134,16 +170,22 @@ func (s step) write(b *strings.Builder) {
 	}
 }
 
-// prompt tells the server whose call it is, and what to answer.
+// prompt tells the server whose call it is, what to answer, and what the step was handed.
 func (s step) prompt() string {
 	word := "ok"
 	if s.own.Outcome >= executor.OutcomeDegraded {
 		word = map[runstate.Cause]string{runstate.CauseUpstream5xx: "503", runstate.CauseUpstream4xx: "404"}[s.own.Cause]
 	}
-	if s.items < 0 {
-		return fmt.Sprintf("soak {{.input.run}} %s %s", s.node.ID, word)
+	unit := s.node.ID
+	if s.items >= 0 {
+		unit += ".{{.item}}"
+		word = fmt.Sprintf(`{{if eq .item "%d"}}%s{{else}}ok{{end}}`, s.bad, word)
 	}
-	return fmt.Sprintf("soak {{.input.run}} %s.{{.item}} {{if eq .item \"%d\"}}%s{{else}}ok{{end}}", s.node.ID, s.bad, word)
+	text := "soak {{.input.run}} " + unit + " " + word
+	for _, parent := range s.node.Parents {
+		text += fmt.Sprintf(" {{.steps.s%d.outcome}}:{{json .steps.s%[1]d.value}}", parent.Step)
+	}
+	return text
 }
 
 // input is a run's: its number, and the lists that for_each steps go over.

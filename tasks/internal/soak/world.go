@@ -113,9 +113,10 @@ func (w *world) build() {
 // answer makes the server do what a prompt asks for, sooner or later.
 func (w *world) answer() {
 	w.model.On("soak ", openaitest.Decide(func(c openaitest.Call) openaitest.Answer {
+		a := unitOf(c)
 		return openaitest.Slow(w.latency(), map[string]openaitest.Answer{
-			"ok": openaitest.Text("fine"), "503": openaitest.Status(503), "404": openaitest.Status(404),
-		}[unitOf(c).word])
+			"ok": openaitest.Text(answerOf(a.unit)), "503": openaitest.Status(503), "404": openaitest.Status(404),
+		}[a.word])
 	}))
 }
 
@@ -128,14 +129,14 @@ func (w *world) latency() time.Duration {
 }
 
 // asked is what a prompt says of its call.
-type asked struct{ run, unit, word string }
+type asked struct{ run, unit, word, inputs string }
 
 func unitOf(c openaitest.Call) asked {
-	f := strings.Fields(c.Prompt) // soak <run> <unit> <word>
-	if len(f) != 4 {
+	f := strings.Fields(c.Prompt) // soak <run> <unit> <word> and the inputs
+	if len(f) < 4 {
 		return asked{word: "404"}
 	}
-	return asked{f[1], f[2], f[3]}
+	return asked{f[1], f[2], f[3], strings.Join(f[4:], " ")}
 }
 
 // worker is one worker process; its name is the key with which it asks the model.
