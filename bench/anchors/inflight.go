@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"fourfold/bench/anchors/internal/job"
+)
+
+// crowd is many steps at a time.
+type crowd struct {
+	system string
+	steps  int // in flight
+	queues int
+}
+
+func (c crowd) label() string {
+	name := ours
+	if c.system == job.Asynq {
+		name = asynqFour
+	}
+	if c.queues == 1 {
+		return fmt.Sprintf("%s, %d in flight", name, c.steps)
+	}
+	return fmt.Sprintf("%s, %d in flight, %d queues", name, c.steps, c.queues)
+}
+
+func inflight(s *session) error {
+	crowds := []crowd{
+		{job.Fourfold, 10_000, 1}, {job.Asynq, 10_000, 1}, {job.Fourfold, 10_000, 8}, {job.Asynq, 10_000, 8},
+		{job.Fourfold, 20_000, 8}, {job.Asynq, 20_000, 8},
+	}
+	if s.quick {
+		crowds = []crowd{{job.Fourfold, 2_000, 1}, {job.Asynq, 2_000, 1}}
+	}
+	for _, c := range crowds {
+		if err := s.crowded(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// crowded measures three waves of steps. The rate is that between the middles of the first and the last: by then all slots
+// are taken, and whatever a wave loses shows.
+func (s *session) crowded(c crowd) error {
+	ctx, cancel := context.WithTimeout(s.ctx, patience)
+	defer cancel()
+	n, length := int64(c.steps), size(s, 5*time.Second, 2*time.Second)
+	return withRedis(func(addr string, rdb *redis.Client) error {
+		spec := s.spec(c.system, addr)
+		spec.Slots, spec.Step = c.steps, length
+		spec.Queues = nil
+		for i := range c.queues {
+			spec.Queues = append(spec.Queues, fmt.Sprint("q", i))
+		}
+		spec.Marks = []int64{n / 2, 2*n + n/2, 3 * n}
+		run := func(i int) job.Run { return job.Run{Queue: spec.Queues[i%c.queues], Shape: job.Chain, Steps: 1} }
+		if _, err := submitted(ctx, spec, 3*c.steps, run); err != nil {
+			return err
+		}
+		w, err := job.Start(ctx, spec)
+		if err != nil {
+			return err
+		}
+		defer w.Stop()
+		quiet, err := w.Report(ctx)
+		if err != nil {
+			return err
+		}
+		stall := watchStalls(ctx, rdb)
+		var at [3]time.Time
+		for i := range at {
+			if at[i], err = w.Mark(ctx, i); err != nil {
+				return err
+			}
+			if i == 0 && s.profile != "" {
+				w.Heap(filepath.Join(s.profile, fmt.Sprintf("%s-%d.heap", c.system, c.steps)))
+			}
+		}
+		r, err := w.Report(ctx)
+		if err != nil {
+			return err
+		}
+		f, label := &s.figures, c.label()
+		f.add("inflight", label, "of the ideal rate", "", 2*length.Seconds()/at[1].Sub(at[0]).Seconds())
+		f.add("inflight", label, "memory a step", "KiB", float64(r.Peak-quiet.Resident)/1024/float64(n))
+		f.add("inflight", label, "longest command in Redis", "ms", stall.slowest(ctx))
+		f.add("inflight", label, "longest wait for a PING", "ms", stall.end())
+		f.add("inflight", label, "run more than once", "steps", float64(r.Calls-3*n))
+		f.add("inflight", label, "leases lost", "steps", float64(r.Cut+r.Duplicates))
+		return nil
+	})
+}
+
+// stalls watches how long Redis lets others wait.
+type stalls struct {
+	rdb  *redis.Client
+	stop context.CancelFunc
+	max  chan float64
+}
+
+func watchStalls(ctx context.Context, rdb *redis.Client) *stalls {
+	ctx, cancel := context.WithCancel(ctx)
+	w := &stalls{rdb, cancel, make(chan float64, 1)}
+	_ = rdb.ConfigSet(ctx, "slowlog-log-slower-than", "1000").Err() // without it slowest says nothing
+	_ = rdb.SlowLogReset(ctx).Err()
+	go func() {
+		longest := 0.0
+		for rest(ctx, time.Millisecond) == nil {
+			start := time.Now()
+			if rdb.Ping(ctx).Err() == nil {
+				longest = max(longest, milliseconds(time.Since(start)))
+			}
+		}
+		w.max <- longest
+	}()
+	return w
+}
+
+// end says the longest wait in milliseconds; the machine's own delays are in it.
+func (w *stalls) end() float64 {
+	w.stop()
+	return <-w.max
+}
+
+// slowest is Redis' own measure of its longest command, in milliseconds; 0 when none took one.
+func (w *stalls) slowest(ctx context.Context) float64 {
+	log, err := w.rdb.SlowLogGet(ctx, -1).Result()
+	if err != nil {
+		return 0
+	}
+	var longest time.Duration
+	for _, e := range log {
+		longest = max(longest, e.Duration)
+	}
+	return milliseconds(longest)
+}
