@@ -21,9 +21,8 @@ func TestRedisIsReachedInEveryWay(t *testing.T) {
 			return fmt.Sprintf("{url: 'redis://%s', password_env: REDIS_PASSWORD}", rs.Addr)
 		}},
 		{"a user with few rights", func(t *testing.T) string {
-			rs := redistest.Start(t, redistest.ACLUser("worker", "s3cret", "~asynq:*", "~fourfold:*", "~rate:fourfold:*", "&asynq:*", "&fourfold:*",
-				"+@read", "+@write", "+@scripting", "+@pubsub", "+@connection", "+ping", "+time", "-@dangerous", "-@admin"))
-			return fmt.Sprintf("{url: 'redis://%s', username: worker, password_env: REDIS_PASSWORD}", rs.Addr)
+			rs := redistest.Start(t, redistest.Users("../../deploy/k8s/components/redis/users.acl"))
+			return fmt.Sprintf("{url: 'redis://worker:dev-worker@%s'}", rs.Addr)
 		}},
 		{"TLS", func(t *testing.T) string {
 			rs := redistest.Start(t, redistest.TLS())
@@ -32,6 +31,10 @@ func TestRedisIsReachedInEveryWay(t *testing.T) {
 		{"a cluster", func(t *testing.T) string {
 			rc := redistest.StartCluster(t, 3)
 			return fmt.Sprintf("{cluster: {addrs: ['%s']}}", strings.Join(rc.Addrs(), "', '"))
+		}},
+		{"a sentinel", func(t *testing.T) string {
+			rs := redistest.StartSentinel(t)
+			return fmt.Sprintf("{sentinel: {master: %s, addrs: ['%s']}}", redistest.MasterName, rs.Addr)
 		}},
 		{"a cluster by URL", func(t *testing.T) string {
 			rc := redistest.StartCluster(t, 3)
