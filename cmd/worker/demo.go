@@ -13,7 +13,7 @@ import (
 )
 
 type demoCommand struct {
-	Config  string `placeholder:"FILE" type:"path" env:"-" help:"A worker.yaml whose providers are asked instead of simulated ones; this costs tokens."`
+	Config  string `placeholder:"FILE" type:"path" env:"-" help:"A worker.yaml whose providers are asked instead of the demo's simulated ones; real ones cost tokens."`
 	Metrics bool   `help:"Show every line of DogStatsD, not one of each metric."`
 	JSON    bool   `name:"json" help:"Print one JSON document on standard output."`
 }

@@ -131,7 +131,7 @@ func (f *File) buildProvider(name string, p Provider, s Surroundings) (provider.
 
 // modelVersion is the model as configured, for records of calls that failed before a model answered.
 func (p Provider) modelVersion() executor.ModelVersion {
-	if p.Kind == "simulated" && p.Model == "" {
+	if p.Kind == KindSimulated && p.Model == "" {
 		return executor.ModelVersionOf(simulated.DefaultModel)
 	}
 	return executor.ModelVersionOf(p.Model)
@@ -161,7 +161,7 @@ func (f *File) connect(name string, p Provider, key content.Of[string]) (provide
 			Name: id, Model: p.Model, BaseURL: p.BaseURL, Key: key, Capabilities: can, ModelProvider: said,
 			Headers: p.Headers, Query: p.Query, MaxConnections: connections, HeaderTimeout: headers, CAFile: p.CAFile, Proxy: p.Proxy,
 		})
-	case "simulated":
+	case KindSimulated:
 		script, err := f.script(p.Script)
 		if err != nil {
 			return nil, err
@@ -183,7 +183,7 @@ func (p Provider) capabilities() (can provider.Capabilities) {
 
 // modelProvider is OpenTelemetry's gen_ai.provider.name: as configured, or by kind and flavour.
 func (p Provider) modelProvider() provider.ModelProvider {
-	name := map[string]string{"anthropic": "anthropic", "gemini": "gcp.gemini", "simulated": "simulated"}[p.Kind]
+	name := map[string]string{"anthropic": "anthropic", "gemini": "gcp.gemini", KindSimulated: "simulated"}[p.Kind]
 	if p.ModelProvider != "" {
 		name = p.ModelProvider
 	} else if flavour, err := openai.ParseFlavour(p.Flavour); err == nil && p.Kind == "openai" {

@@ -15,7 +15,10 @@ import (
 )
 
 // Kinds are the kinds of providers that a file may name.
-var Kinds = []string{"openai", "anthropic", "gemini", "simulated"}
+var Kinds = []string{"openai", "anthropic", "gemini", KindSimulated}
+
+// KindSimulated is the kind of providers that ask no model and cost nothing.
+const KindSimulated = "simulated"
 
 var queueName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
@@ -167,13 +170,13 @@ func (f *File) checkProvider(name string, p Provider) {
 	} else {
 		f.oneOf(join(key, "kind"), p.Kind, Kinds)
 	}
-	if p.Model == "" && p.Kind != "simulated" {
+	if p.Model == "" && p.Kind != KindSimulated {
 		f.problem(key, "model is missing")
 	}
-	if p.Kind == "simulated" && p.Model != "" && !strings.HasPrefix(p.Model, "simulated") {
+	if p.Kind == KindSimulated && p.Model != "" && !strings.HasPrefix(p.Model, "simulated") {
 		f.problem(join(key, "model"), "a simulation's model has a name that begins with simulated")
 	}
-	if p.Script != "" && p.Kind != "simulated" {
+	if p.Script != "" && p.Kind != KindSimulated {
 		f.problem(join(key, "script"), "is for kind simulated")
 	}
 	if p.BaseURL != "" && !validBaseURL(p.BaseURL) {

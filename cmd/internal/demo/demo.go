@@ -3,7 +3,6 @@ package demo
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -22,7 +21,7 @@ import (
 // Options say what is shown and how. The zero value shows the simulation to people.
 type Options struct {
 	Streams cli.Streams
-	Config  *config.File // real providers, finished; nil: simulated ones
+	Config  *config.File // whose providers are asked, finished; nil: the demo's own, which are simulated
 	JSON    bool         // one document on standard output
 	Metrics bool         // every line of DogStatsD, not one of each
 }
@@ -62,7 +61,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	return report{options: o, runs: runs, tally: f.tally, lines: metrics.all(ctx), took: f.took}.write()
+	return report{options: o, simulated: f.asked().real == nil, runs: runs, tally: f.tally, lines: metrics.all(ctx), took: f.took}.write()
 }
 
 // fleet is a fleet of one worker, and its producer.
@@ -83,7 +82,7 @@ func (f *fleet) process(ctx context.Context, metrics *receiver) ([]run, error) {
 	}
 	defer sink.Close()
 	observer := telemetry.Multi(sink, f.tally)
-	chains, headline, err := f.chains(observer)
+	chains, err := f.chains(observer)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +98,7 @@ func (f *fleet) process(ctx context.Context, metrics *receiver) ([]run, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.say(headline)
+	f.say()
 	working, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- worker.Run(working) }()
@@ -111,29 +110,22 @@ func (f *fleet) process(ctx context.Context, metrics *receiver) ([]run, error) {
 }
 
 // chains are those of the configuration, or the simulated one.
-func (f *fleet) chains(observer telemetry.Observer) (map[string]*provider.Chain, []string, error) {
+func (f *fleet) chains(observer telemetry.Observer) (map[string]*provider.Chain, error) {
 	file := f.options.Config
 	if file == nil {
-		return map[string]*provider.Chain{config.DefaultChain: simulatedChain(observer)}, []string{
-			fmt.Sprintf("Fourfold demo: %d documents through the flow %s, one worker with %d slots.", len(f.documents), f.bundle.Flow().Name, concurrency),
-			"Redis is embedded and in memory. The providers are SIMULATED: no model is asked, their answers and faults are scripted.",
-		}, nil
+		return map[string]*provider.Chain{config.DefaultChain: simulatedChain(observer)}, nil
 	}
 	clients, err := file.BuildProviders(config.Surroundings{
 		Env: os.LookupEnv, Gate: tasks.NewGate(f.rdb, file.FleetLimits()), Observer: observer,
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	chains := file.BuildChains(clients, observer)
 	if err := f.bundle.Flow().Check(flow.Offer{Chains: chains, Handlers: map[string]bool{"assemble": true}}); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return chains, []string{
-		fmt.Sprintf("Fourfold demo: %d documents through the flow %s, one worker with %d slots.", len(f.documents), f.bundle.Flow().Name, concurrency),
-		fmt.Sprintf("Redis is embedded and in memory; the one in the configuration is not touched. The providers are REAL: %v are asked and paid for.",
-			file.Chains[config.DefaultChain].Providers),
-	}, nil
+	return chains, nil
 }
 
 // run is a document's run when it is done.
@@ -171,13 +163,4 @@ func (f *fleet) produce(ctx context.Context, client *tasks.Client) ([]run, error
 	}
 	waiting.Wait()
 	return runs, context.Cause(ctx)
-}
-
-// say prints the headline where people read.
-func (f *fleet) say(lines []string) {
-	w := f.options.people()
-	for _, line := range lines {
-		fmt.Fprintln(w, line)
-	}
-	fmt.Fprintln(w)
 }

@@ -6,10 +6,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
 	"fourfold/cmd/internal/cli"
+	"fourfold/cmd/internal/config"
 	"fourfold/cmd/internal/demo"
 )
 
@@ -106,6 +108,44 @@ func holdMetrics(t *testing.T, lines []string) {
 	}
 }
 
+// holdWidth says which lines are too wide for a terminal.
+func holdWidth(t *testing.T, text string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > cli.Width {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
+
+func TestProvidersOfAConfigurationAreSimulatedOnlyIfItSaysSo(t *testing.T) {
+	t.Parallel()
+	file, err := config.Load("../../../examples/simulated.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Finish(config.Overrides{}, func(string) (string, bool) { return "", false }); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	if err := demo.Run(t.Context(), demo.Options{Streams: cli.Streams{Out: &out, Err: &errs}, Config: file}); err != nil {
+		t.Fatal(err)
+	}
+	text := out.String()
+	holdWidth(t, text)
+	for _, part := range []string{"SIMULATED (primary): no model is asked", "SECONDS", "(simulated)"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q is missing", part)
+		}
+	}
+	if strings.Contains(text, "REAL") || strings.Contains(text, "SCRIPTED") {
+		t.Error("simulated providers are said to be real, or scripted by the demo")
+	}
+	if t.Failed() {
+		t.Log(text)
+	}
+}
+
 func TestTheDemoForPeople(t *testing.T) {
 	t.Parallel()
 	var out, errs bytes.Buffer
@@ -113,6 +153,7 @@ func TestTheDemoForPeople(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := out.String()
+	holdWidth(t, text)
 	for document, e := range want {
 		progress := regexp.MustCompile(`(?m)^ *\d+/20  ` + document + ` +` + e.Outcome + ` `)
 		row := regexp.MustCompile(`(?m)^` + document + ` +` + e.Outcome + ` +` + e.Step + ` +` + e.Cause)

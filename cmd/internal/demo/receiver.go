@@ -83,6 +83,15 @@ func metricName(line string) string {
 	return name
 }
 
+// fewValues shortens a line that packs more than three values.
+func fewValues(line string) string {
+	packed, rest, _ := strings.Cut(line, "|")
+	if parts := strings.Split(packed, ":"); len(parts) > 4 {
+		packed = strings.Join(parts[:4], ":") + ":…"
+	}
+	return packed + "|" + rest
+}
+
 // oneOfEach returns the first line of each metric, sorted by name.
 func oneOfEach(lines []string) []string {
 	seen := map[string]bool{}

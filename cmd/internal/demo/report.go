@@ -10,15 +10,17 @@ import (
 
 	"fourfold/cmd/internal/cli"
 	"fourfold/executor"
+	"fourfold/provider"
 )
 
 // report is what the demo shows when every run is done.
 type report struct {
-	options Options
-	runs    []run
-	tally   *tally
-	lines   []string // of DogStatsD
-	took    time.Duration
+	options   Options
+	simulated bool // no provider was a real one
+	runs      []run
+	tally     *tally
+	lines     []string // of DogStatsD
+	took      time.Duration
 }
 
 var everyOutcome = []executor.Outcome{executor.OutcomeOK, executor.OutcomeDegraded, executor.OutcomeAbstained, executor.OutcomeFailed}
@@ -30,7 +32,7 @@ func (r report) write() error {
 	w := r.options.Streams.Out
 	fmt.Fprintln(w)
 	r.table().Write(w, "")
-	fmt.Fprintln(w)
+	fmt.Fprintf(w, "\n%s: steps that are OK, DEGRADED, ABSTAINED, FAILED, skipped. TRIES: attempts of all steps.\n\n", cli.CountsHeading)
 	r.summary(w)
 	r.metrics(w)
 	return nil
@@ -38,12 +40,15 @@ func (r report) write() error {
 
 func (r report) table() cli.Table {
 	t := cli.Table{
-		Header: []string{"DOCUMENT", "OUTCOME", "NAMES", "CAUSE", "OK", "DEGR", "ABST", "FAIL", "SKIP", "ATTEMPTS", "SECONDS"},
+		Header: []string{"DOCUMENT", "OUTCOME", "STEP", "CAUSE", cli.CountsHeading, "TRIES"},
+		Cut:    []int{0, 2},
 		Colour: cli.OutcomeColour(r.options.Streams),
 	}
+	last := "SECONDS"
 	if r.options.Config == nil {
-		t.Header = append(t.Header, "WHAT WAS SCRIPTED")
+		last = "WHAT WAS SCRIPTED" // the seconds stand in the lines above
 	}
+	t.Header = append(t.Header, last)
 	for _, x := range r.runs {
 		step, cause, attempts := "", "", 0
 		if m := x.status.Marker; !m.Step.IsZero() {
@@ -52,16 +57,13 @@ func (r report) table() cli.Table {
 		for _, s := range x.status.Steps {
 			attempts += s.Attempts
 		}
-		c := x.status.Counts
-		row := []string{
-			x.document.id, x.status.Outcome.String(), step, cause,
-			strconv.Itoa(c.OK), strconv.Itoa(c.Degraded), strconv.Itoa(c.Abstained), strconv.Itoa(c.Failed), strconv.Itoa(c.Skipped),
-			strconv.Itoa(attempts), fmt.Sprintf("%.1f", lasted(x.status).Seconds()),
-		}
+		remark := fmt.Sprintf("%.1f", lasted(x.status).Seconds())
 		if r.options.Config == nil {
-			row = append(row, x.document.story)
+			remark = x.document.story
 		}
-		t.Rows = append(t.Rows, row)
+		t.Rows = append(t.Rows, []string{
+			x.document.id, x.status.Outcome.String(), step, cause, cli.Counts(x.status.Counts), strconv.Itoa(attempts), remark,
+		})
 	}
 	return t
 }
@@ -75,24 +77,35 @@ func (r report) outcomes() map[executor.Outcome]int {
 }
 
 func (r report) summary(w io.Writer) {
-	fmt.Fprintf(w, "%d runs in %.1f s   %s\n", len(r.runs), r.took.Seconds(), outcomeCounts(r.outcomes()))
+	fmt.Fprintf(w, "%-18s %s\n", fmt.Sprintf("%s in %.1f s", cli.Count(len(r.runs), "run"), r.took.Seconds()), outcomeCounts(r.outcomes()))
 	fmt.Fprintf(w, "their steps        %s\n", outcomeCounts(r.tally.steps))
-	calls, total := []string{}, 0
-	for _, c := range r.tally.counts() {
-		total += c.Calls
-		answer := c.ErrorKind
-		if answer == "none" {
-			answer = "answered"
-		}
-		calls = append(calls, fmt.Sprintf("%s %s %d", c.Provider, answer, c.Calls))
-	}
-	fmt.Fprintf(w, "provider calls     %d (%s), %d fallbacks\n", total, strings.Join(calls, ", "), r.tally.fallbacks)
+	r.calls(w)
 	if u := r.tally.usage; u.Known() {
 		simulated := ""
-		if r.options.Config == nil {
+		if r.simulated {
 			simulated = " (simulated)"
 		}
 		fmt.Fprintf(w, "tokens             %d in, %d out%s\n", u.Input(), u.Output(), simulated)
+	}
+}
+
+// calls prints a line for each provider: how its calls ended.
+func (r report) calls(w io.Writer) {
+	total, order, ends := 0, []string{}, map[string][]string{}
+	for _, c := range r.tally.counts() {
+		total += c.Calls
+		if ends[c.Provider] == nil {
+			order = append(order, c.Provider)
+		}
+		end := c.ErrorKind
+		if end == provider.KindNone.String() {
+			end = "answered"
+		}
+		ends[c.Provider] = append(ends[c.Provider], fmt.Sprintf("%s %d", end, c.Calls))
+	}
+	fmt.Fprintf(w, "provider calls     %d, %s\n", total, cli.Count(r.tally.fallbacks, "fallback"))
+	for _, name := range order {
+		fmt.Fprintln(w, cli.Wrap(fmt.Sprintf("  %-16s %s", name, strings.Join(ends[name], "  ")), " ", strings.Repeat(" ", 19)))
 	}
 }
 
@@ -105,15 +118,16 @@ func outcomeCounts(n map[executor.Outcome]int) string {
 }
 
 func (r report) metrics(w io.Writer) {
-	shown := r.lines
 	if r.options.Metrics {
-		fmt.Fprintf(w, "\nDogStatsD: %d lines were sent over UDP.\n", len(r.lines))
-	} else {
-		shown = oneOfEach(r.lines)
-		fmt.Fprintf(w, "\nDogStatsD: %d lines were sent over UDP; one of each metric (--metrics shows all):\n", len(r.lines))
+		fmt.Fprintf(w, "\nDogStatsD: %s sent over UDP:\n", cli.Count(len(r.lines), "line"))
+		for _, line := range r.lines { // as they were sent: for grep
+			fmt.Fprintln(w, " ", line)
+		}
+		return
 	}
-	for _, line := range shown {
-		fmt.Fprintln(w, " ", line)
+	fmt.Fprintf(w, "\nDogStatsD: %s sent over UDP; one of each metric, long ones cut (--metrics shows all):\n", cli.Count(len(r.lines), "line"))
+	for _, line := range oneOfEach(r.lines) {
+		fmt.Fprintln(w, cli.Wrap("  "+fewValues(line), ",", "      "))
 	}
 }
 
@@ -135,7 +149,7 @@ func (r report) writeJSON() error {
 		Runs      []documentRun  `json:"runs"`
 		Metrics   []string       `json:"metrics"`
 	}{
-		Simulated: r.options.Config == nil, Redis: "embedded", Seconds: r.took.Seconds(),
+		Simulated: r.simulated, Redis: "embedded", Seconds: r.took.Seconds(),
 		Outcomes: map[string]int{}, Steps: map[string]int{},
 		Calls: r.tally.counts(), Fallbacks: r.tally.fallbacks, Metrics: r.lines,
 	}
