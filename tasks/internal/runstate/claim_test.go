@@ -194,8 +194,10 @@ func TestATaskOfAnEarlierGenerationChangesNothing(t *testing.T) {
 		if c, _, err := s.Begin(ctx, old, terms); err != nil || c.Word != runstate.Stale {
 			t.Errorf("begin: %s, %v", c.Word, err)
 		}
-		if c, err := s.Complete(ctx, old, failed); err != nil || c.Word != runstate.Stale {
-			t.Errorf("complete: %s, %v", c.Word, err)
+		for _, ending := range []runstate.Ending{failed, {Outcome: executor.OutcomeOK, Value: []byte("1")}} {
+			if c, err := s.Complete(ctx, old, ending); err != nil || c.Word != runstate.Stale {
+				t.Errorf("complete: %s, %v", c.Word, err)
+			}
 		}
 		if c, err := s.Expand(ctx, old, 0, [][]byte{[]byte("1")}, runstate.Onward{}); err != nil || c.Word != runstate.Stale {
 			t.Errorf("expand: %s, %v", c.Word, err)
