@@ -197,7 +197,7 @@ func TestEveryEncoderRefuses(t *testing.T) {
 		"json":        jsonErr,
 		"json, deep":  keyErr,
 		"xml":         xml.NewEncoder(&out).Encode(doc),
-		"xml, attr":   xml.NewEncoder(&out).Encode(attribute{doc.Text}),
+		"xml, attr":   xml.NewEncoder(&out).Encode(attribute(doc)),
 		"gob":         gob.NewEncoder(&out).Encode(doc),
 		"yaml":        yamlErr,
 		"text":        textErr,

@@ -56,7 +56,8 @@ func TestEnvelopeEncodesAsPromised(t *testing.T) {
 			`e.step=a e.outcome=OK e.attempts=1 e.latency_ms=0 e.token_usage.input=0 e.token_usage.output=0`,
 		},
 		{
-			"zero", executor.Envelope{},
+			"zero",
+			executor.Envelope{},
 			`{"step":"","outcome":"none","attempts":0,"latency_ms":0}`,
 			`step= outcome=none attempts=0 latency_ms=0`,
 			`e.step="" e.outcome=none e.attempts=0 e.latency_ms=0`,

@@ -29,7 +29,7 @@ func ExampleMatch() {
 	fmt.Println(executor.Match(answered("a summary"),
 		func(r executor.OK[string]) string { return r.Value() },
 		func(r executor.Degraded[string]) string { return r.Value() + " (second best)" },
-		func(r executor.Abstained[string]) string { return "nothing to summarise" },
+		func(executor.Abstained[string]) string { return "nothing to summarise" },
 		func(r executor.Failed[string]) string { return "failed: " + r.Envelope().FailureClass.String() },
 	))
 	// Output: a summary

@@ -20,7 +20,7 @@ const (
 //
 // A flight is never reused: an attempt may leave goroutines behind that hold it.
 type flight struct {
-	parent   context.Context
+	parent   context.Context //nolint:containedctx // it is a context itself
 	deadline time.Time
 	state    atomic.Uint32
 

@@ -15,7 +15,7 @@ import (
 type key struct{}
 
 // keep runs a step of one attempt that plays as given, and returns the context that the attempt had.
-func keep(t *testing.T, ctx context.Context, play func(context.Context) (reply, error)) (context.Context, error) {
+func keep(ctx context.Context, t *testing.T, play func(context.Context) (reply, error)) (context.Context, error) {
 	t.Helper()
 	kept := make(chan context.Context, 1)
 	s := newStep(func(ctx context.Context) (reply, error) {
@@ -63,7 +63,7 @@ func TestTheAttemptsContextEndsWhenRunStopsWaiting(t *testing.T) {
 				if tt.interrupted {
 					time.AfterFunc(time.Second, func() { cancel(cause) })
 				}
-				ctx, _ := keep(t, parent, tt.play)
+				ctx, _ := keep(parent, t, tt.play)
 				if ctx.Err() != tt.want || context.Cause(ctx) != tt.wantCause {
 					t.Errorf("ended with %v, because of %v; want %v, %v", ctx.Err(), context.Cause(ctx), tt.want, tt.wantCause)
 				}
@@ -89,7 +89,7 @@ func TestDerivedContextsEndWithTheAttempt(t *testing.T) {
 			child, grandchild, stopped context.Context
 			after                      = make(chan string, 3)
 		)
-		ctx, _ := keep(t, t.Context(), func(ctx context.Context) (reply, error) {
+		ctx, _ := keep(t.Context(), t, func(ctx context.Context) (reply, error) {
 			var cancelChild, cancelGrandchild, cancel context.CancelFunc
 			child, cancelChild = context.WithCancel(ctx)
 			grandchild, cancelGrandchild = context.WithTimeout(child, never)
@@ -130,7 +130,7 @@ func TestDerivedContextsEndWithTheAttempt(t *testing.T) {
 
 // The AfterFunc method itself is called by package context alone; it keeps that package's promises.
 func TestAfterFuncOfAnEndedAttempt(t *testing.T) {
-	ctx, _ := keep(t, t.Context(), answers("a"))
+	ctx, _ := keep(t.Context(), t, answers("a"))
 	called := make(chan struct{})
 	var mu sync.Mutex
 	mu.Lock() // package context holds a lock here that the function takes
@@ -166,7 +166,7 @@ func TestTheAttemptsContextMayBeAskedByManyAtATime(t *testing.T) {
 
 // It may be printed while it is used: printing must not read what others write, and shows no value.
 func TestTheAttemptsContextPrintsAsAName(t *testing.T) {
-	ctx, _ := keep(t, context.WithValue(t.Context(), key{}, textError("secret")), answers("a"))
+	ctx, _ := keep(context.WithValue(t.Context(), key{}, textError("secret")), t, answers("a"))
 	for _, format := range []string{"%v", "%+v", "%s"} {
 		if got, want := fmt.Sprintf(format, ctx), "executor.attempt"; got != want {
 			t.Errorf("%s: got %s, want %s", format, got, want)

@@ -34,11 +34,13 @@ func TestTheEndOfTheCallersContextIsNoOutcome(t *testing.T) {
 		{"in an attempt that heeds it", 4 * time.Second, nil, plays(hangs), 1, executor.Spent{Latency: 4 * time.Second}},
 		{
 			"in an attempt that ignores it", 4 * time.Second, nil, plays(takes(9*time.Second, answers("a"))),
-			1, executor.Spent{Latency: 4 * time.Second},
+			1,
+			executor.Spent{Latency: 4 * time.Second},
 		},
 		{
 			"in a pause", 4 * time.Second, func(s *executor.Step[string]) { s.Budget.Backoff = 20 * time.Second },
-			plays(paid), 1, executor.Spent{Attempts: 1, Usage: executor.Tokens(5, 1), Latency: 4 * time.Second},
+			plays(paid), 1,
+			executor.Spent{Attempts: 1, Usage: executor.Tokens(5, 1), Latency: 4 * time.Second},
 		},
 		{
 			"in the second attempt of a later delivery", 4 * time.Second,
@@ -135,7 +137,7 @@ func TestNoAttemptStartsOnAContextThatHasEnded(t *testing.T) {
 func TestAnAttemptThatWasCutIsNotCounted(t *testing.T) {
 	for range 100 { // who is first is for the scheduler to say
 		ctx, cancel := context.WithCancel(t.Context())
-		s := newStep(func(ctx context.Context) (reply, error) {
+		s := newStep(func(context.Context) (reply, error) {
 			cancel()
 			return reply{}, executor.Failure{Class: executor.ClassUpstream5xx}
 		})

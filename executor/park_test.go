@@ -20,7 +20,7 @@ func parks(until time.Time) func(context.Context) (reply, error) {
 
 func TestAParkedStepGoesOnWhereItStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		paid := func(ctx context.Context) (reply, error) {
+		paid := func(context.Context) (reply, error) {
 			time.Sleep(time.Second)
 			return reply{Usage: executor.Tokens(10, 1)}, executor.Failure{Class: executor.ClassParse}
 		}

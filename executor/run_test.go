@@ -108,12 +108,14 @@ func TestRunEndsInOneOfFourOutcomes(t *testing.T) {
 				s.Degrade = degrade
 				s.Abstain = executor.AbstainWhen(func() bool { return false }, func() string { return "" })
 			},
-			"OK a", executor.Envelope{Outcome: executor.OutcomeOK, Attempts: 1},
+			"OK a",
+			executor.Envelope{Outcome: executor.OutcomeOK, Attempts: 1},
 		},
 		{
 			"answered at last", plays(failsAs(executor.ClassSchema), failsAs(executor.ClassTimeout), answers("a")),
 			func(s *executor.Step[string]) { s.Attempt = retried(s.Attempt) },
-			"OK a", executor.Envelope{Outcome: executor.OutcomeOK, Attempts: 3},
+			"OK a",
+			executor.Envelope{Outcome: executor.OutcomeOK, Attempts: 3},
 		},
 		{
 			"never answered, degrades", plays(failsAs(executor.ClassUpstream5xx), failsAs(executor.ClassTimeout), failsAs(executor.ClassParse)),
@@ -139,7 +141,8 @@ func TestRunEndsInOneOfFourOutcomes(t *testing.T) {
 		},
 		{
 			"nothing to do", plays(answers("a")), func(s *executor.Step[string]) { s.Abstain, s.Degrade = abstain, degrade },
-			"ABSTAINED nothing to do", executor.Envelope{Outcome: executor.OutcomeAbstained},
+			"ABSTAINED nothing to do",
+			executor.Envelope{Outcome: executor.OutcomeAbstained},
 		},
 	}
 	for _, tt := range tests {

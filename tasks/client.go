@@ -26,7 +26,7 @@ const DefaultRetention = 24 * time.Hour
 // bundleKeep is how long a bundle outlives its last use: submits renew it, and sweepers while runs are open.
 const bundleKeep = 7 * 24 * time.Hour
 
-// ClientConfig: Redis is required, a *redis.Client or a *redis.ClusterClient; the caller closes it after the Client.
+// ClientConfig says where runs are kept. Redis is required, a *redis.Client or a *redis.ClusterClient; the caller closes it after the Client.
 type ClientConfig struct {
 	Redis     redis.UniversalClient
 	Retention time.Duration // of finished runs; zero: DefaultRetention
@@ -207,6 +207,7 @@ func (c *Client) Rerun(ctx context.Context, run RunID) error {
 		return ErrStillOpen
 	case runstate.Nothing:
 		return ErrNothingToRerun
+	default: // runs again
 	}
 	return c.relayAll(ctx, run, change)
 }

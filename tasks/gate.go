@@ -201,8 +201,7 @@ func (g *gate) leavePlace(ctx context.Context, n provider.Name, token string) {
 
 // hold extends the places that this process has taken, for as long as the process lives.
 func (g *gate) hold() {
-	for {
-		time.Sleep(placeLease / 3)
+	for range time.Tick(placeLease / 3) {
 		for n, tokens := range g.held() {
 			ctx, cancel := context.WithTimeout(context.Background(), placeLease/3)
 			_ = holdScript.Run(ctx, g.rdb, []string{gateKey(n, ":inflight")}, append([]any{placeLease.Milliseconds()}, tokens...)...).Err()

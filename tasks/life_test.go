@@ -114,7 +114,7 @@ func limitedFor(status int, after time.Duration) error {
 const patientSteps = "flow: patient\nsteps:\n  - id: told\n    prompt: p.tmpl\n    output: number.json\n    budget: {attempts: 2, per_attempt: 1m, total: 2h}\n    degrade_to: '0'\n"
 
 func lifeAStepThatIsToldWhenToComeBackHoldsNoSlot(t *testing.T, f *fleet) {
-	m := newModel(func(_ context.Context, step string, n int) (string, error) {
+	m := newModel(func(_ context.Context, step string, _ int) (string, error) {
 		if step == "told" {
 			return "", limitedFor(429, time.Hour)
 		}

@@ -46,12 +46,12 @@ var lives = []struct {
 }
 
 // live tries all of them, on fleets that make makes over an empty Redis.
-func live(t *testing.T, flush func(testing.TB), make func(testing.TB) *fleet) {
+func live(t *testing.T, flush func(testing.TB), fresh func(testing.TB) *fleet) {
 	t.Helper()
 	for _, l := range lives {
 		t.Run(l.name, func(t *testing.T) {
 			flush(t)
-			l.try(t, make(t))
+			l.try(t, fresh(t))
 		})
 	}
 }

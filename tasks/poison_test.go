@@ -37,7 +37,7 @@ func workPoisoned(addr string) int {
 			"fine": fine,
 			"poison": func(context.Context, flow.Inputs) (executor.Reply[json.RawMessage], error) {
 				os.Exit(poisonedExit)
-				panic("unreachable")
+				return executor.Reply[json.RawMessage]{}, nil
 			},
 		},
 	})

@@ -74,8 +74,9 @@ func (w *Worker) begin(ctx context.Context, j *job) doorbell.Verdict {
 		return doorbell.Handled()
 	case runstate.Done, runstate.Busy:
 		w.cfg.Observer.StepDuplicate(ctx, j.bundle.Flow().Name, j.step.ID)
+	default: // gone, stale
 	}
-	return doorbell.Drop() // gone, stale, done, or in other hands
+	return doorbell.Drop()
 }
 
 func (w *Worker) terms(j *job) runstate.Terms {

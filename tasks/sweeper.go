@@ -166,6 +166,7 @@ func (s *sweeper) visit(ctx context.Context, queue string, now time.Time) error 
 			if _, err := s.w.store.KeepBundle(ctx, sha, bundleKeep); err != nil {
 				return err
 			}
+		default: // gone, done
 		}
 	}
 	return nil

@@ -18,7 +18,7 @@ import (
 	"fourfold/telemetry"
 )
 
-// WorkerConfig: Redis and Queues are required; Chains and Handlers must hold what the flows name.
+// WorkerConfig says what a worker serves. Redis and Queues are required; Chains and Handlers must hold what the flows name.
 type WorkerConfig struct {
 	Redis         redis.UniversalClient // stays the caller's to close, after Run
 	Queues        map[string]int        // name: weight, at least 1
@@ -102,7 +102,7 @@ type Worker struct {
 	draining atomic.Bool
 	parked   atomic.Int64
 	stop     context.CancelFunc // ends the drain
-	stopped  context.Context
+	stopped  context.Context //nolint:containedctx // ends with Stop, which has no caller to hand it to
 	running  sync.Mutex
 }
 

@@ -2,6 +2,7 @@ package runstate
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -38,7 +39,7 @@ func (s *Store) Lead(ctx context.Context, queue, token string, hold time.Duratio
 		return got, err
 	}
 	holder, err := s.rdb.Get(ctx, sweeperKey(queue)).Result()
-	if err == redis.Nil || holder != token {
+	if errors.Is(err, redis.Nil) || holder != token {
 		return false, nil
 	}
 	if err != nil {

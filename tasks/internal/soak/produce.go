@@ -79,7 +79,7 @@ func (w *world) dieByNetwork(s *submission, writes int) (died bool) {
 	defer rdb.Close()
 	client, err := tasks.NewClient(tasks.ClientConfig{Redis: rdb})
 	must(err)
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	_, _ = client.Submit(ctx, s.submission()) // nobody is left to hear of it
