@@ -174,6 +174,12 @@ func TestBatchKeepsTheOrderAndResumes(t *testing.T) {
 		t.Errorf("resuming printed %d rows and made %d calls", n, w.model.Total()-calls)
 	}
 
+	// Without results to go on from, the same runs are found again, and the summary says that none of them is new.
+	again := w.enqueue("batch", flow, "--inputs", inputs, "--key-field", "id", "--wait")
+	if !strings.Contains(again.stdout, "3 runs: 2 OK, 1 FAILED; all submitted before; enqueue rerun --failed") || w.model.Total() != calls {
+		t.Errorf("status %d, %q, %d more calls", again.status, again.stdout, w.model.Total()-calls)
+	}
+
 	// The results of other inputs are not overwritten.
 	other := w.write("other.jsonl", "{\"id\": \"z\"}\n")
 	refused := w.enqueue("batch", flow, "--inputs", other, "--results", results, "--key-field", "id")

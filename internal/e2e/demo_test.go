@@ -30,7 +30,7 @@ providers:
 	if err := json.Unmarshal([]byte(r.stdout), &doc); err != nil || r.status != 0 {
 		t.Fatalf("status %d, %v\n%s%s", r.status, err, r.stdout, r.stderr)
 	}
-	if doc.Simulated || doc.Outcomes["OK"] != 20 || !strings.Contains(r.stderr, "REAL: [mine] are asked") {
+	if doc.Simulated || doc.Outcomes["OK"] != 20 || !strings.Contains(r.stderr, "REAL: mine is asked and paid for") {
 		t.Errorf("%+v\n%s", doc, r.stderr)
 	}
 	// Twenty documents, four of them without tables.
