@@ -57,17 +57,22 @@ func (c *claims) beat(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		for queue, tasks := range c.byQueue() {
-			for len(tasks) > 0 {
-				n := min(beatsPerTrip, len(tasks))
-				c.extend(ctx, queue, tasks[:n])
-				tasks = tasks[n:]
-			}
+		c.extend(ctx, func(runstate.Task) bool { return true })
+	}
+}
+
+// extend extends the claims that which names, and ends the work on those that are lost.
+func (c *claims) extend(ctx context.Context, which func(runstate.Task) bool) {
+	for queue, tasks := range c.byQueue(which) {
+		for len(tasks) > 0 {
+			n := min(beatsPerTrip, len(tasks))
+			c.extendSome(ctx, queue, tasks[:n])
+			tasks = tasks[n:]
 		}
 	}
 }
 
-func (c *claims) extend(ctx context.Context, queue string, tasks []runstate.Task) {
+func (c *claims) extendSome(ctx context.Context, queue string, tasks []runstate.Task) {
 	ctx, cancel := context.WithTimeout(ctx, c.lease/3)
 	defer cancel()
 	held, err := c.store.Beat(ctx, queue, c.lease, tasks)
@@ -91,38 +96,32 @@ func (c *claims) lose(t runstate.Task) {
 	}
 }
 
-func (c *claims) byQueue() map[string][]runstate.Task {
+func (c *claims) byQueue(which func(runstate.Task) bool) map[string][]runstate.Task {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := map[string][]runstate.Task{}
 	for t := range c.held {
-		out[t.Queue] = append(out[t.Queue], t)
+		if which(t) {
+			out[t.Queue] = append(out[t.Queue], t)
+		}
 	}
 	return out
 }
 
-// listen ends calls of cancelled runs as soon as that is published; a lost message is made up for by the next beat.
+// listen asks after the claims on a run as soon as steps of it were cancelled: all of them, or with fail_fast those that
+// the failure does not concern. A lost message is made up for by the next beat.
 func (c *claims) listen(ctx context.Context, rdb redis.UniversalClient) {
 	for ctx.Err() == nil {
 		p := rdb.PSubscribe(ctx, runstate.CancelChannels)
 		stop := context.AfterFunc(ctx, func() { _ = p.Close() })
 		for m := range p.Channel() {
-			c.cancelRun(runstate.CanceledRun(m.Channel))
+			run := runstate.CanceledRun(m.Channel)
+			c.extend(ctx, func(t runstate.Task) bool { return t.Run == run })
 		}
 		stop()
 		_ = p.Close()
 		if !pause(ctx, time.Second/2+rand.N(time.Second)) {
 			return
-		}
-	}
-}
-
-func (c *claims) cancelRun(run string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for t, cancel := range c.held {
-		if t.Run == run {
-			cancel(errLost)
 		}
 	}
 }

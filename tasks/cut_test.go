@@ -43,18 +43,24 @@ func (h hanging) awaitCut(t *testing.T) {
 	}
 }
 
+// awaitListener waits until a worker listens for cancels.
+func (f *fleet) awaitListener() {
+	f.t.Helper()
+	for n := int64(0); n == 0; {
+		var err error
+		if n, err = f.rdb.PubSubNumPat(context.Background()).Result(); err != nil {
+			f.t.Fatal(err)
+		}
+	}
+}
+
 func lifeCancelCutsCallsInFlightAndSpendsNoMore(t *testing.T, f *fleet) {
 	answer, calls := hang("two")
 	m := newModel(answer)
 	f.worker(m, func(c *tasks.WorkerConfig) { c.Lease = time.Hour }) // heartbeats come too late: the message must tell
 	run := f.submit(bundle(t, threeSteps("")), `1`)
 	<-calls.begun
-	for n := int64(0); n == 0; { // the worker listens
-		var err error
-		if n, err = f.rdb.PubSubNumPat(context.Background()).Result(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	f.awaitListener()
 	if finished, err := f.client.Cancel(context.Background(), run); err != nil || finished {
 		t.Fatal(finished, err)
 	}
@@ -168,23 +174,31 @@ func lifeFailFastCancelsIndependentBranches(t *testing.T, f *fleet) {
 // Items in flight are cut as well, and those that wait never begin.
 func lifeFailFastCutsItemsInFlight(t *testing.T, f *fleet) {
 	answer, calls := hang("each")
+	goOn := make(chan struct{})
 	m := newModel(func(ctx context.Context, step string, n int) (string, error) {
-		if step == "bad" {
+		switch step {
+		case "bad":
 			if n == 1 {
 				<-calls.begun
 				<-calls.begun
 			}
 			return "", sickness()
+		case "notify": // keeps the run open until the items are cut
+			<-goOn
 		}
 		return answer(ctx, step, n)
 	})
-	f.worker(m, func(c *tasks.WorkerConfig) { c.Lease = 3 * time.Second })
+	f.worker(m, func(c *tasks.WorkerConfig) { c.Lease = time.Hour }) // heartbeats come too late: the message must tell
+	f.awaitListener()
 	yaml := "flow: items\nfail_fast: true\nsteps:\n" + step("bad", "") +
-		strings.Replace(step("each", "    for_each: input\n    max_in_flight: 2\n"), "p.tmpl", "item.tmpl", 1)
+		strings.Replace(step("each", "    for_each: input\n    max_in_flight: 2\n"), "p.tmpl", "item.tmpl", 1) +
+		step("notify", "    needs: [{step: bad, mode: always}, {step: each, mode: always}]\n")
 	yaml = strings.ReplaceAll(yaml, budget, "per_attempt: 500s, total: 1100s") // longer than the test's patience
-	s := f.wait(f.submit(bundle(t, yaml), `[1,2,3,4]`))
+	run := f.submit(bundle(t, yaml), `[1,2,3,4]`)
 	calls.awaitCut(t)
 	calls.awaitCut(t)
+	close(goOn)
+	s := f.wait(run)
 	if s.Steps[1].Cause != tasks.CauseCanceled || m.count("each") != 2 {
 		t.Errorf("cause %v, %d calls of items", s.Steps[1].Cause, m.count("each"))
 	}

@@ -116,7 +116,8 @@ func bundleKey(sha string) string    { return "fourfold:bundle:" + sha }
 // DoneChannel is where the end of a run is published; a hint, never the only way to learn of it.
 func DoneChannel(run string) string { return "fourfold:done:" + run }
 
-// CancelChannels is the pattern of the channels on which cancelled runs are published; a hint, beats tell it too.
+// CancelChannels is the pattern of the channels on which runs are published some or all of whose steps were cancelled; a hint,
+// beats tell it too.
 const CancelChannels = "fourfold:cancel:*"
 
 // CanceledRun is the run that a message on one of CancelChannels is about.

@@ -81,6 +81,7 @@ local function ended(index, outcome, cause, mkin, env)
   settle(index, outcome, cause, false, mkin, env)
   if outcome == FAILED and S.fast and R.open > 0 and not flagged(index, 'a') then
     endopen(function(i) return not flagged(i, 'v') end, function(i) settle(i, FAILED, CANCELED, false, '', '') end)
+    call('PUBLISH', 'fourfold:cancel:' .. id, R.gen)
   end
   if R.open == 0 then finish() end
 end
