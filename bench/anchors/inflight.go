@@ -74,14 +74,16 @@ func (s *session) crowded(c crowd) error {
 		}
 		stall := watchStalls(ctx, rdb)
 		var at [3]time.Time
+		sampled := fullest(ctx, w)
 		for i := range at {
 			if at[i], err = w.Mark(ctx, i); err != nil {
 				return err
 			}
 			if i == 0 && s.profile != "" {
-				w.Heap(filepath.Join(s.profile, fmt.Sprintf("%s-%d.heap", c.system, c.steps)))
+				w.Memory(filepath.Join(s.profile, fmt.Sprintf("%s-%d", c.system, c.steps)))
 			}
 		}
+		full := sampled()
 		r, err := w.Report(ctx)
 		if err != nil {
 			return err
@@ -89,12 +91,37 @@ func (s *session) crowded(c crowd) error {
 		f, label := &s.figures, c.label()
 		f.add("inflight", label, "of the ideal rate", "", 2*length.Seconds()/at[1].Sub(at[0]).Seconds())
 		f.add("inflight", label, "memory a step", "KiB", float64(r.Peak-quiet.Resident)/1024/float64(n))
+		each := float64(full.Calls - full.Finished)
+		f.add("inflight", label, "most at a time", "steps", each)
+		f.add("inflight", label, "stacks a step", "KiB", float64(full.Stacks-quiet.Stacks)/1024/each)
+		f.add("inflight", label, "heap a step", "KiB", float64(full.Heap-quiet.Heap)/1024/each)
+		f.add("inflight", label, "goroutines a step", "", float64(full.Goroutines-quiet.Goroutines)/each)
 		f.add("inflight", label, "longest command in Redis", "ms", stall.slowest(ctx))
 		f.add("inflight", label, "longest wait for a PING", "ms", stall.end())
 		f.add("inflight", label, "run more than once", "steps", float64(r.Calls-3*n))
 		f.add("inflight", label, "leases lost", "steps", float64(r.Cut+r.Duplicates))
 		return nil
 	})
+}
+
+// fullest looks at the worker every now and then; the function that it returns ends that, and says how the worker was when
+// most steps were in flight.
+func fullest(ctx context.Context, w *job.Process) func() job.Report {
+	ctx, cancel := context.WithCancel(ctx)
+	best := make(chan job.Report, 1)
+	go func() {
+		var most job.Report
+		for rest(ctx, 250*time.Millisecond) == nil {
+			if r, err := w.Report(context.WithoutCancel(ctx)); err == nil && r.Calls-r.Finished > most.Calls-most.Finished {
+				most = r
+			}
+		}
+		best <- most
+	}()
+	return func() job.Report {
+		cancel()
+		return <-best
+	}
 }
 
 // stalls watches how long Redis lets others wait.

@@ -136,8 +136,8 @@ func (p *Process) Profiled(ctx context.Context) error {
 	return err
 }
 
-// Heap has what is on the heap written into file.
-func (p *Process) Heap(file string) { p.say(wordHeap, file) }
+// Memory has what is on the heap, and where goroutines are, written into file.heap and file.goroutine.
+func (p *Process) Memory(file string) { p.say(wordMemory, file) }
 
 func (p *Process) say(words ...any) { _, _ = fmt.Fprintln(p.in, words...) } // a process that is gone shows in wait
 

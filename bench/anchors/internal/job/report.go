@@ -22,7 +22,8 @@ type Report struct {
 	CPU        time.Duration // user and system
 	Resident   int64         // bytes, now
 	Peak       int64         // bytes, at most so far
-	Heap       int64         // bytes of Go's heap and stacks in use
+	Heap       int64         // bytes of Go's heap in use
+	Stacks     int64         // bytes of goroutines' stacks
 	Goroutines int
 }
 
@@ -40,7 +41,7 @@ func (t *Tally) report() Report {
 	}
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	r.Heap = int64(m.HeapInuse + m.StackInuse)
+	r.Heap, r.Stacks = int64(m.HeapInuse), int64(m.StackInuse)
 	r.Resident, r.Peak = resident()
 	return r
 }

@@ -18,7 +18,7 @@ import (
 const WorkerWord = "worker"
 
 // What the two processes say to each other, a line each. A worker's lines: ready · mark <place> <Unix ns> · done 0 <Unix ns>
-// · report <JSON>. Lines to a worker: report · profile <file> · profiled · heap <file>. The end of its input ends it.
+// · report <JSON>. Lines to a worker: report · profile <file> · profiled · memory <file>. The end of its input ends it.
 const (
 	wordReady    = "ready"
 	wordMark     = "mark"
@@ -26,7 +26,7 @@ const (
 	wordReport   = "report"
 	wordProfile  = "profile"
 	wordProfiled = "profiled"
-	wordHeap     = "heap"
+	wordMemory   = "memory"
 )
 
 // Serve is the life of a worker process: it works as spec says until in ends.
@@ -81,8 +81,9 @@ func listen(in io.Reader, says *speaker, t *Tally) {
 		case wordProfiled:
 			pprof.StopCPUProfile()
 			says.line(wordProfiled)
-		case wordHeap:
-			complain(heapProfile(file))
+		case wordMemory:
+			complain(profile("heap", file+".heap"))
+			complain(profile("goroutine", file+".goroutine"))
 		}
 	}
 }
@@ -101,11 +102,11 @@ func startProfile(file string) error {
 	return pprof.StartCPUProfile(f)
 }
 
-func heapProfile(file string) error {
+func profile(what, file string) error {
 	f, err := os.Create(file)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	return pprof.Lookup("heap").WriteTo(f, 0)
+	return pprof.Lookup(what).WriteTo(f, 0)
 }
