@@ -2,6 +2,7 @@ package tasks_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -109,7 +110,7 @@ func lifeAStoppingWorkerBeginsNothing(t *testing.T, f *fleet) {
 	<-g.begun
 	stopped := make(chan struct{})
 	go func() { defer close(stopped); stop() }()
-	for w.Ready(context.Background()) == nil { // until it drains
+	for !errors.Is(w.Ready(context.Background()), tasks.ErrDraining) {
 		time.Sleep(time.Millisecond)
 	}
 	g.release <- struct{}{}
