@@ -4,6 +4,7 @@ LINT_FLAGS       ?=
 FUZZTIME         ?= 30s
 MINUTES          ?= 10
 IMAGE_TEST_FLAGS ?=
+BENCH_FLAGS      ?=
 
 bin := $(CURDIR)/bin
 # Modules of their own, so that what they need stays out of the product's.
@@ -76,6 +77,28 @@ soak: deps ## Kill workers, producers and Redis for MINUTES (10) while runs go o
 mutants: deps ## Break the state protocol in known ways, one at a time; fail if a break passes the tests.
 	go run ./tasks/internal/mutants
 
+##### Measure
+
+.PHONY: bench
+bench: deps ## Measure beside asynq, go-workflows and River; write docs/benchmarks.md and docs/plots. Takes half an hour.
+	cd bench/anchors && go run . -write $(BENCH_FLAGS)
+
+.PHONY: bench-quick
+bench-quick: deps ## The same with small sizes, in two minutes; writes nothing.
+	cd bench/anchors && go run . -quick $(BENCH_FLAGS)
+
+.PHONY: bench-test
+bench-test: deps ## Test the programs that measure.
+	cd bench/anchors && go test ./...
+
+.PHONY: benchstat
+benchstat: deps $(bin)/benchstat ## Run the Go benchmarks and compare them with those recorded last.
+	scripts/benchstat
+
+.PHONY: bench-record
+bench-record: deps ## Run the Go benchmarks and record them in bench/testdata.
+	scripts/benchstat record
+
 ##### Deploy
 
 .PHONY: manifests
@@ -117,6 +140,9 @@ $(bin)/golangci-lint: tools/go.mod
 
 $(bin)/govulncheck: tools/go.mod
 	cd tools && go build -o $@ golang.org/x/vuln/cmd/govulncheck
+
+$(bin)/benchstat: tools/go.mod
+	cd tools && go build -o $@ golang.org/x/perf/cmd/benchstat
 
 $(bin)/cyclonedx-gomod: tools/go.mod
 	cd tools && go build -o $@ github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod

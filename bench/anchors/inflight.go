@@ -31,8 +31,12 @@ func (c crowd) label() string {
 
 func inflight(s *session) error {
 	crowds := []crowd{
-		{job.Fourfold, 10_000, 1}, {job.Asynq, 10_000, 1}, {job.Fourfold, 10_000, 8}, {job.Asynq, 10_000, 8},
-		{job.Fourfold, 20_000, 8}, {job.Asynq, 20_000, 8},
+		{job.Fourfold, 10_000, 1},
+		{job.Asynq, 10_000, 1},
+		{job.Fourfold, 10_000, 8},
+		{job.Asynq, 10_000, 8},
+		{job.Fourfold, 20_000, 8},
+		{job.Asynq, 20_000, 8},
 	}
 	if s.quick {
 		crowds = []crowd{{job.Fourfold, 2_000, 1}, {job.Asynq, 2_000, 1}}

@@ -39,7 +39,7 @@ func withPostgres(ctx context.Context, do func(url string) error) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // the system clears what is left
 	who, err := unprivileged(dir)
 	if err != nil {
 		return err

@@ -52,7 +52,7 @@ func newSession(ctx context.Context, o options) (*session, error) {
 	return &session{options: o, ctx: ctx, root: root, sink: sink, machine: describe(ctx)}, nil
 }
 
-func (s *session) close() { s.sink.Close() }
+func (s *session) close() { _ = s.sink.Close() } // nothing is lost with it
 
 // repository is the folder of the product's go.mod, here or above.
 func repository() (string, error) {

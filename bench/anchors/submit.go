@@ -35,7 +35,7 @@ func submit(s *session) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(filepath.Dir(batch))
+	defer func() { _ = os.RemoveAll(filepath.Dir(batch)) }() // the system clears what is left
 	for range s.rounds {
 		if err := s.batch(batch, n); err != nil {
 			return err
