@@ -94,7 +94,7 @@ func (w *Worker) attempt(j *job, bound *flow.Bound) (attempt executor.Attempt[va
 		return j.handled(handler), handler != nil
 	}
 	chain := w.cfg.Chains[j.step.Chain]
-	return j.asked(chain, bound), chain != nil
+	return j.asked(chain, bound), chain != nil && chain.Check(j.step.Requires) == nil
 }
 
 func (j *job) handled(h Handler) executor.Attempt[value] {
@@ -200,6 +200,13 @@ func failure(class executor.FailureClass, spent executor.Spent) *result {
 		Outcome: executor.OutcomeFailed, Cause: runstate.Cause(class),
 		End: runstate.StepEnd{Attempts: spent.Attempts, Latency: spent.Latency, Usage: spent.Usage},
 	}}
+}
+
+// unserved ends a unit that names what no worker of the fleet has got.
+func unserved(p *executor.Parked) *result {
+	r := failure(executor.ClassNone, p.Spent)
+	r.ending.Cause = runstate.CauseRejected
+	return r
 }
 
 // giveUpWaiting ends a unit whose provider may not be called for longer than the step may wait.

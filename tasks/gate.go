@@ -26,6 +26,8 @@ const (
 	// back. Who must wait longer is parked: no worker slot is held.
 	gatePatience = time.Second
 	gateRetry    = 100 * time.Millisecond
+	// closedPatience is for a provider that opens in a moment: as when a step comes back at the time it was told.
+	closedPatience = 100 * time.Millisecond
 	// placeLease is how long a killed worker's place in flight stays taken.
 	placeLease = 15 * time.Second
 	// closedKnown is how old a worker's knowledge of a closed provider may be.
@@ -70,6 +72,9 @@ func gateKey(n provider.Name, what string) string {
 func (g *gate) Enter(ctx context.Context, n provider.Name) (leave func(), err error) {
 	patience := time.Now().Add(gatePatience)
 	for {
+		if closed := time.Until(g.closedUntil(ctx, n)); closed > closedPatience { // the next provider may be asked meanwhile
+			return nil, &executor.Parked{NotBefore: time.Now().Add(closed)}
+		}
 		leave, wait := g.try(ctx, n)
 		if wait == 0 {
 			return leave, nil

@@ -70,7 +70,7 @@ func TestALateWorkerChangesNothing(t *testing.T) {
 // TestTheOutboxAloneBringsEveryRing kills producer, worker or sweeper at each command where nothing tells that a ring is
 // lost: whoever takes an entry off the outbox has rung for it before.
 func TestTheOutboxAloneBringsEveryRing(t *testing.T) {
-	for seed := range uint64(3) {
+	for seed := range uint64(10) {
 		for _, after := range []bool{false, true} {
 			for at := 1; ; at++ {
 				w := newWorld(t, 300+seed, false)

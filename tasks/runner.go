@@ -118,6 +118,7 @@ func (w *Worker) work(asynq context.Context, j *job) doorbell.Verdict {
 	defer span.End()
 	res, err := w.execute(ctx, j)
 	var parked *executor.Parked
+	var elsewhere *elsewhereError
 	var cut *executor.InterruptedError
 	switch {
 	case err == nil && res.items != nil:
@@ -125,7 +126,9 @@ func (w *Worker) work(asynq context.Context, j *job) doorbell.Verdict {
 	case err == nil:
 		return w.complete(ctx, j, res)
 	case errors.As(err, &parked):
-		return w.park(ctx, j, parked)
+		return w.park(ctx, j, parked, j.giveUpWaiting)
+	case errors.As(err, &elsewhere):
+		return w.park(ctx, j, elsewhere.parked, unserved)
 	case errors.As(err, &cut):
 		return w.interrupted(ctx, j, cut)
 	}
@@ -160,14 +163,14 @@ func (w *Worker) interrupted(ctx context.Context, j *job, cut *executor.Interrup
 }
 
 // park gives the unit back until its provider may be called, unless it has been kept waiting too long.
-func (w *Worker) park(ctx context.Context, j *job, p *executor.Parked) doorbell.Verdict {
+func (w *Worker) park(ctx context.Context, j *job, p *executor.Parked, tooLong func(*executor.Parked) *result) doorbell.Verdict {
 	progress := j.grant.Progress
 	progress.Spent = p.Spent
 	if progress.Parked.IsZero() {
 		progress.Parked = time.Now()
 	}
 	if p.NotBefore.Sub(progress.Parked) > w.maxWait(j) {
-		return w.complete(ctx, j, j.giveUpWaiting(p))
+		return w.complete(ctx, j, tooLong(p))
 	}
 	wait := max(time.Until(p.NotBefore), 0)
 	word, err := w.store.Park(ctx, j.task, wait, progress)

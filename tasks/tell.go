@@ -88,8 +88,12 @@ func (w *Worker) explain(j *job, err error) {
 
 func (w *Worker) explained(j *job) func(error) { return func(err error) { w.explain(j, err) } }
 
-// elsewhere keeps a step for a worker that knows its chain or handler.
+// elsewhereError keeps a step for a worker that has what it names: its handler, or a chain that can do what it requires.
+type elsewhereError struct{ parked *executor.Parked }
+
+func (*elsewhereError) Error() string { return "tasks: this worker has not got what the step names" }
+
 func (w *Worker) elsewhere(j *job) error {
 	w.cfg.Logger.Error("this worker has not got what the step names", "run", j.Run, "step", j.step.ID, "chain", j.step.Chain, "handler", j.step.Handler)
-	return &executor.Parked{NotBefore: nowPlus(elsewherePause), Spent: j.grant.Progress.Spent}
+	return &elsewhereError{&executor.Parked{NotBefore: nowPlus(elsewherePause), Spent: j.grant.Progress.Spent}}
 }

@@ -102,7 +102,7 @@ type Worker struct {
 	draining atomic.Bool
 	parked   atomic.Int64
 	stop     context.CancelFunc // ends the drain
-	stopped  context.Context //nolint:containedctx // ends with Stop, which has no caller to hand it to
+	stopped  context.Context    //nolint:containedctx // ends with Stop, which has no caller to hand it to
 	running  sync.Mutex
 }
 

@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"fourfold/cmd/internal/cli"
-	"fourfold/cmd/internal/flowfile"
 	"fourfold/executor"
 	"fourfold/flow"
 	"fourfold/tasks"
@@ -36,7 +35,7 @@ func (c *batchCommand) Run(ctx context.Context, g *globals, streams cli.Streams)
 	if c.InFlight < 1 {
 		return cli.Usagef("--in-flight is a whole number from 1")
 	}
-	bundle, err := flowfile.Load(c.Flow)
+	bundle, err := g.bundle(c.Flow)
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func (c *checkCommand) Run(g *globals, streams cli.Streams) error {
 		for _, s := range bundle.Flow().Steps {
 			report.Steps = append(report.Steps, s.ID.String())
 		}
-		if err := c.against(g.Config, bundle.Flow()); err != nil {
+		if err := against(g.Config, bundle.Flow()); err != nil {
 			report.Problems = append(report.Problems, checkProblem{File: c.Flow, Message: cli.Text(err)})
 		}
 	}
@@ -66,8 +66,28 @@ func (c *checkCommand) Run(g *globals, streams cli.Streams) error {
 	return nil
 }
 
+// bundle loads a flow that is to be submitted. When the configuration names chains, the flow is held against them: what no
+// worker can do is found here, and not by a run.
+func (g *globals) bundle(path string) (*flow.Bundle, error) {
+	b, err := flowfile.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	if g.Config == "" {
+		return b, nil
+	}
+	file, err := config.Load(g.Config)
+	if err != nil {
+		return nil, err
+	}
+	if len(file.Providers) == 0 { // it only says where Redis is
+		return b, nil
+	}
+	return b, against(g.Config, b.Flow())
+}
+
 // against holds the flow against what a worker with this configuration offers.
-func (c *checkCommand) against(path string, f *flow.Flow) error {
+func against(path string, f *flow.Flow) error {
 	if path == "" {
 		return nil
 	}

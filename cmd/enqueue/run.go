@@ -7,14 +7,13 @@ import (
 	"time"
 
 	"fourfold/cmd/internal/cli"
-	"fourfold/cmd/internal/flowfile"
 	"fourfold/tasks"
 )
 
 type runCommand struct {
 	Flow    string        `arg:"" placeholder:"FLOW.yaml" help:"The flow file."`
 	Input   string        `required:"" placeholder:"FILE" help:"One JSON value; - reads standard input."`
-	Key     string        `placeholder:"KEY" help:"Idempotency key: submitting again with it is the same run."`
+	Key     *string       `placeholder:"KEY" help:"Idempotency key: submitting again with it is the same run."`
 	Queue   string        `default:"default" help:"Queue to put the run on."`
 	OnDone  string        `placeholder:"QUEUE" help:"Queue that gets a task when the run is done."`
 	Wait    bool          `help:"Wait until the run is done; the exit status is its outcome."`
@@ -35,7 +34,10 @@ func (v valuesFlag) pick() tasks.Values {
 }
 
 func (c *runCommand) Run(ctx context.Context, g *globals, streams cli.Streams) error {
-	bundle, err := flowfile.Load(c.Flow)
+	if c.Key != nil && *c.Key == "" {
+		return cli.Usagef("--key is empty; leave it out for a new run each time")
+	}
+	bundle, err := g.bundle(c.Flow)
 	if err != nil {
 		return err
 	}
@@ -48,7 +50,7 @@ func (c *runCommand) Run(ctx context.Context, g *globals, streams cli.Streams) e
 		return err
 	}
 	defer s.close()
-	run, err := s.client.Submit(ctx, tasks.Submission{Bundle: bundle, Input: input, Queue: c.Queue, Key: c.Key, OnDone: c.OnDone})
+	run, err := s.client.Submit(ctx, tasks.Submission{Bundle: bundle, Input: input, Queue: c.Queue, Key: text(c.Key), OnDone: c.OnDone})
 	if err != nil {
 		return err
 	}
@@ -134,4 +136,12 @@ func (c *waitCommand) Run(ctx context.Context, g *globals, streams cli.Streams) 
 	}
 	defer s.close()
 	return s.waitFor(ctx, run, c.Values.pick(), c.Timeout)
+}
+
+// text is what an optional flag says; empty when it was not given.
+func text(flag *string) string {
+	if flag == nil {
+		return ""
+	}
+	return *flag
 }

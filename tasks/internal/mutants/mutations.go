@@ -39,11 +39,13 @@ var mutations = []mutation{
 
 	// Claims.
 	one("begin: no claim is respected", lua+"begin.lua", "if till and tonumber(till) > now then return { 'busy' } end", ""),
-	one("begin: no claim is respected, quick", lua+"quick_begin.lua", "or not got[3] or got[4] then", "or not got[3] then"),
 	one("beat: a claim is not extended", lua+"beat.lua", "redis.call('ZADD', KEYS[1], now + tonumber(ARGV[2]), member)", "redis.call('ZADD', KEYS[1], now, member)"),
 	one("beat: a lost claim is called held", lua+"beat.lua", "and got[2] == ARGV[i + 3] then", "then"),
 	one("beat: it begins with what needs memory", lua+"beat.lua", "redis.call('ZREM', KEYS[1], member)", ""),
-	one("complete: it begins with what needs memory, quick", lua+"quick_complete.lua", "call('ZREM', KEYS[5], prefix .. step) -- first", "-- first"),
+	{"complete: it begins with what needs memory, quick", []change{
+		{lua + "quick_complete.lua", "call('ZREM', KEYS[5], prefix .. step) -- first", "-- first"},
+		{lua + "quick_complete.lua", "call('HDEL', run, 'c' .. step)", ""},
+	}},
 	one("begin: a repeated command counts as a delivery", lua+"begin.lua", "(holder == ARGV[4] and 0 or 1)", "1"),
 	one("begin: deliveries are not counted", lua+"begin.lua", "(holder == ARGV[4] and 0 or 1)", "0"),
 	one("park: giving back counts as a delivery", lua+"park.lua", "math.max(tonumber(deliveries) - 1, 0)", "tonumber(deliveries)"),
