@@ -48,16 +48,20 @@ func TestGoals(t *testing.T) {
 		{"missed", figures{fig("sleeps", ours, "of the ideal", 0.96)}, "with steps of 50 ms", verdict{"0.96", false}},
 		{"a ratio", figures{fig("chains", ours, "chains a second", 90), fig("chains", asynqFour, "chains a second", 100)}, "durable chains", verdict{"0.90 ×", false}},
 		{
-			"one bound of two", figures{fig("idle", ours, "one chain, p50", 0.9), fig("idle", ours, "one chain, p99", 3)}, "one chain of three",
+			"one bound of two",
+			figures{fig("idle", ours, "one chain, p50", 0.9), fig("idle", ours, "one chain, p99", 3)},
+			"one chain of three",
 			verdict{"0.9; 3", false},
 		},
 		{"half measured", figures{fig("idle", ours, "one chain, p50", 0.9)}, "one chain of three", verdict{}},
 		{
-			"flat", figures{
+			"flat",
+			figures{
 				fig("growth", "open runs in the queue: 1000", redisACost, 50), fig("growth", "open runs in the queue: 100000", redisACost, 55),
 				fig("growth", "steps of a run: 1", redisACost, 100), fig("growth", "steps of a run: 256", redisACost, 40),
 			},
-			"cost of a step", verdict{"open runs in the queue: 1.10 × from first to last; steps of a run: 0.40 × from first to last", true},
+			"cost of a step",
+			verdict{"open runs in the queue: 1.10 × from first to last; steps of a run: 0.40 × from first to last", true},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -93,9 +93,9 @@ func (s *session) idleOn(ctx context.Context, who idler, rdb *redis.Client) erro
 		return err
 	}
 	trips, start := tally.Trips(), time.Now()
-	took := make([]float64, n)
+	took, submitting := make([]float64, n), make([]float64, n)
 	for i := range took {
-		if took[i], err = oneChain(ctx, p, w); err != nil {
+		if submitting[i], took[i], err = oneChain(ctx, p, w); err != nil {
 			return err
 		}
 	}
@@ -104,6 +104,7 @@ func (s *session) idleOn(ctx context.Context, who idler, rdb *redis.Client) erro
 		return err
 	}
 	slices.Sort(took)
+	s.figures.add("idle", who.label, "of it the producer, p50", "ms", median(submitting))
 	s.figures.add("idle", who.label, "one chain, p50", "ms", median(took))
 	s.figures.add("idle", who.label, "one chain, p99", "ms", quantile(took, 0.99))
 	if rdb != nil {
@@ -116,18 +117,19 @@ func (s *session) idleOn(ctx context.Context, who idler, rdb *redis.Client) erro
 	return nil
 }
 
-// oneChain takes the time of a chain in milliseconds: from before it is submitted until its last step is done; for ours,
-// until that is recorded.
-func oneChain(ctx context.Context, p job.Producer, w *job.Process) (float64, error) {
+// oneChain takes the time of a chain in milliseconds: from before it is submitted until its producer goes on, and until its
+// last step is done; for ours, until that is recorded.
+func oneChain(ctx context.Context, p job.Producer, w *job.Process) (submitted, done float64, err error) {
 	if err := rest(ctx, 10*time.Millisecond+rand.N(20*time.Millisecond)); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	start := time.Now()
 	if err := p.Submit(ctx, three); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
+	submitted = milliseconds(time.Since(start))
 	end, err := w.Announced(ctx)
-	return milliseconds(end.Sub(start)), err
+	return submitted, milliseconds(end.Sub(start)), err
 }
 
 // idleWait takes the time until Client.Wait of the producer has the result.

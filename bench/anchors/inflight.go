@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -100,7 +102,9 @@ func (s *session) crowded(c crowd) error {
 		f.add("inflight", label, "stacks a step", "KiB", float64(full.Stacks-quiet.Stacks)/1024/each)
 		f.add("inflight", label, "heap a step", "KiB", float64(full.Heap-quiet.Heap)/1024/each)
 		f.add("inflight", label, "goroutines a step", "", float64(full.Goroutines-quiet.Goroutines)/each)
-		f.add("inflight", label, "longest command in Redis", "ms", stall.slowest(ctx))
+		longest, which := stall.slowest(ctx)
+		f.add("inflight", label, "longest command in Redis", "ms", longest)
+		fmt.Fprintf(os.Stderr, "   %s: the longest command was %s\n", label, which)
 		f.add("inflight", label, "longest wait for a PING", "ms", stall.end())
 		f.add("inflight", label, "run more than once", "steps", float64(r.Calls-3*n))
 		f.add("inflight", label, "leases lost", "steps", float64(r.Cut+r.Duplicates))
@@ -159,15 +163,18 @@ func (w *stalls) end() float64 {
 	return <-w.max
 }
 
-// slowest is Redis' own measure of its longest command, in milliseconds; 0 when none took one.
-func (w *stalls) slowest(ctx context.Context) float64 {
+// slowest is Redis' own measure of its longest command, in milliseconds, and its name, of a script the first keys; 0 when
+// none took one.
+func (w *stalls) slowest(ctx context.Context) (longest float64, which string) {
 	log, err := w.rdb.SlowLogGet(ctx, -1).Result()
 	if err != nil {
-		return 0
+		return 0, ""
 	}
-	var longest time.Duration
+	which = "none"
 	for _, e := range log {
-		longest = max(longest, e.Duration)
+		if took := milliseconds(e.Duration); took > longest {
+			longest, which = took, strings.Join(e.Args[:min(len(e.Args), 6)], " ")
+		}
 	}
-	return milliseconds(longest)
+	return longest, which
 }
