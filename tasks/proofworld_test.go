@@ -195,6 +195,21 @@ func newWorld(t *testing.T, seed uint64, lossy bool) *world {
 	return w
 }
 
+// fanWorld is a run whose first step makes three others runnable at once.
+func fanWorld(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t, 1, false)
+	after := []runstate.Edge{{Step: 0, Mode: 'r'}}
+	w.graph = oracle.Link([]runstate.Node{{ID: "s0"}, {ID: "s1", Parents: after}, {ID: "s2", Parents: after}, {ID: "s3", Parents: after}})
+	w.own = make([]oracle.Own, len(w.graph))
+	for i := range w.own {
+		w.own[i].Outcome = executor.OutcomeOK
+	}
+	w.items = nil
+	w.flow = bundleOf(t, w.graph, w.own, w.items)
+	return w
+}
+
 // bundleOf writes the graph as a flow whose steps end as own says; those with items do it once for each.
 func bundleOf(t *testing.T, graph []runstate.Node, own []oracle.Own, items map[int]int) *flow.Bundle {
 	t.Helper()
