@@ -135,7 +135,7 @@ func TestUsageIsThatSinceTheReset(t *testing.T) {
 		}
 		used, err := usedMemory(ctx, rdb)
 		if used <= 0 {
-			t.Errorf("used memory %d", used)
+			t.Errorf("used memory %v", used)
 		}
 		return err
 	})

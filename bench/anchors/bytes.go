@@ -56,7 +56,7 @@ func (s *session) bytesOf(steps int) error {
 			return err
 		}
 		each := float64(runs)
-		s.figures.add("bytes", label, "an open run, in all", "B", float64(open-before)/each)
+		s.figures.add("bytes", label, "an open run, in all", "B", (open-before)/each)
 		if err := s.tellKeys(ctx, rdb, label, "open", steps); err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (s *session) bytesOf(steps int) error {
 		if err != nil {
 			return err
 		}
-		s.figures.add("bytes", label, "a finished run, in all", "B", float64(done-before)/each)
+		s.figures.add("bytes", label, "a finished run, in all", "B", (done-before)/each)
 		return s.tellKeys(ctx, rdb, label, "finished", steps)
 	})
 }

@@ -95,6 +95,7 @@ var workloads = []workload{
 	{"inflight", "thousands of steps in flight", false, inflight},
 	{"kill", "after kill -9 of a worker, until its steps run again", false, kill},
 	{"growth", "cost of a step over open runs, steps, payloads, workers and queues", false, growth},
+	{"scale", "what a large fleet and many open runs cost by being there", true, scale},
 	{"cluster", "chains over a three-node cluster, by queues", false, cluster},
 }
 

@@ -93,6 +93,7 @@ func (s *session) document(w io.Writer) error {
 	for _, wl := range workloads {
 		s.section(&b, wl)
 	}
+	model(&b, s.figures)
 	if len(s.charts) > 0 {
 		b.WriteString("## Curves\n\n")
 		for _, c := range s.charts {

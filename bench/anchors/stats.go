@@ -55,36 +55,31 @@ func readUsage(ctx context.Context, rdb *redis.Client, since float64) (usage, er
 
 // redisCPU is what Redis' main thread has used since its start, in microseconds.
 func redisCPU(ctx context.Context, rdb *redis.Client) (float64, error) {
-	text, err := rdb.Info(ctx, "cpu").Result()
+	user, err := info(ctx, rdb, "cpu", "used_cpu_user_main_thread")
 	if err != nil {
 		return 0, err
 	}
-	sum := 0.0
-	for line := range strings.Lines(text) {
-		name, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
-		if name == "used_cpu_user_main_thread" || name == "used_cpu_sys_main_thread" {
-			var seconds float64
-			if _, err := fmt.Sscan(rest, &seconds); err != nil {
-				return 0, fmt.Errorf("INFO cpu: %w", err)
-			}
-			sum += 1e6 * seconds
-		}
-	}
-	return sum, nil
+	system, err := info(ctx, rdb, "cpu", "used_cpu_sys_main_thread")
+	return 1e6 * (user + system), err
 }
 
 // usedMemory is Redis' used_memory in bytes.
-func usedMemory(ctx context.Context, rdb *redis.Client) (int64, error) {
-	text, err := rdb.Info(ctx, "memory").Result()
+func usedMemory(ctx context.Context, rdb *redis.Client) (float64, error) {
+	return info(ctx, rdb, "memory", "used_memory")
+}
+
+// info reads one number of a section of INFO.
+func info(ctx context.Context, rdb *redis.Client, section, field string) (float64, error) {
+	text, err := rdb.Info(ctx, section).Result()
 	if err != nil {
 		return 0, err
 	}
 	for line := range strings.Lines(text) {
-		if rest, ok := strings.CutPrefix(line, "used_memory:"); ok {
-			var n int64
-			_, err := fmt.Sscan(rest, &n)
-			return n, err
+		if rest, ok := strings.CutPrefix(line, field+":"); ok {
+			var v float64
+			_, err := fmt.Sscan(rest, &v)
+			return v, err
 		}
 	}
-	return 0, fmt.Errorf("INFO memory has no used_memory")
+	return 0, fmt.Errorf("INFO %s has no %s", section, field)
 }
