@@ -33,6 +33,11 @@ func hang(step string) (answer func(context.Context, string, int) (string, error
 	}, calls
 }
 
+// endless gives the steps of a flow budgets beyond the test's patience, so that no call is cut by its own.
+func endless(yaml string) string {
+	return strings.ReplaceAll(yaml, budget, "per_attempt: 500s, total: 1100s")
+}
+
 // awaitCut fails the test when no call is cut.
 func (h hanging) awaitCut(t *testing.T) {
 	t.Helper()
@@ -58,7 +63,7 @@ func lifeCancelCutsCallsInFlightAndSpendsNoMore(t *testing.T, f *fleet) {
 	answer, calls := hang("two")
 	m := newModel(answer)
 	f.worker(m, func(c *tasks.WorkerConfig) { c.Lease = time.Hour }) // heartbeats come too late: the message must tell
-	run := f.submit(bundle(t, threeSteps("")), `1`)
+	run := f.submit(bundle(t, endless(threeSteps(""))), `1`)
 	<-calls.begun
 	f.awaitListener()
 	if finished, err := f.client.Cancel(context.Background(), run); err != nil || finished {
@@ -89,7 +94,7 @@ func TestACancelReachesCallsByHeartbeatToo(t *testing.T) {
 	f := newFleetOf(t, server.As(t, "deaf", "deaf"), server.Admin(t))
 	answer, calls := hang("two")
 	f.worker(newModel(answer), func(c *tasks.WorkerConfig) { c.Lease = 1500 * time.Millisecond })
-	run := f.submit(bundle(t, threeSteps("")), `1`)
+	run := f.submit(bundle(t, endless(threeSteps(""))), `1`)
 	<-calls.begun
 	if finished, err := f.client.Cancel(context.Background(), run); err != nil || finished {
 		t.Fatal(finished, err)
@@ -193,8 +198,7 @@ func lifeFailFastCutsItemsInFlight(t *testing.T, f *fleet) {
 	yaml := "flow: items\nfail_fast: true\nsteps:\n" + step("bad", "") +
 		strings.Replace(step("each", "    for_each: input\n    max_in_flight: 2\n"), "p.tmpl", "item.tmpl", 1) +
 		step("notify", "    needs: [{step: bad, mode: always}, {step: each, mode: always}]\n")
-	yaml = strings.ReplaceAll(yaml, budget, "per_attempt: 500s, total: 1100s") // longer than the test's patience
-	run := f.submit(bundle(t, yaml), `[1,2,3,4]`)
+	run := f.submit(bundle(t, endless(yaml)), `[1,2,3,4]`)
 	calls.awaitCut(t)
 	calls.awaitCut(t)
 	close(goOn)
