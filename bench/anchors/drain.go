@@ -54,11 +54,19 @@ func (s *session) drain(c contender) (drained, error) {
 }
 
 func (s *session) drainOn(ctx context.Context, c contender, rdb *redis.Client) (drained, error) {
+	return s.drainFilled(ctx, c, rdb, func() error { return nil })
+}
+
+// drainFilled calls filled when the queue is full and no worker has been started.
+func (s *session) drainFilled(ctx context.Context, c contender, rdb *redis.Client, filled func() error) (drained, error) {
 	if c.until == 0 {
 		c.until = c.runs
 	}
 	d := drained{runs: c.until, steps: c.until * c.run(0).Steps}
 	if _, err := submitted(ctx, c.spec, c.runs, c.run); err != nil {
+		return d, err
+	}
+	if err := filled(); err != nil {
 		return d, err
 	}
 	var since float64
