@@ -34,6 +34,9 @@ type job struct {
 
 // handle answers one doorbell. Whatever it answers, the run's state alone says what was done.
 func (w *Worker) handle(ctx context.Context, d doorbell.Delivery) doorbell.Verdict {
+	if w.draining.Load() { // taken in the moment in which the worker began to stop: for another one
+		return doorbell.Again(0)
+	}
 	p, err := decodePayload(d.Payload)
 	if err != nil {
 		return doorbell.Reject(reasonUndecodable)

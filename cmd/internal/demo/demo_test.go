@@ -88,7 +88,7 @@ func TestTheDemoForPrograms(t *testing.T) {
 // holdMetrics compares what arrived with what must have been sent: a step of each outcome, and nothing that is no line.
 func holdMetrics(t *testing.T, lines []string) {
 	t.Helper()
-	line := regexp.MustCompile(`^fourfold\.[a-z_.]+:[0-9.:eE+-]+\|(c|g|d)(\|@[0-9.]+)?\|#[^|]+$`)
+	line := regexp.MustCompile(`^fourfold\.[a-z_.]+:[0-9.:eE+-]+\|(c|g|d)(\|@[0-9.]+)?(\|#[^|]+)?$`)
 	finished := map[string]bool{}
 	for _, l := range lines {
 		if !line.MatchString(l) {
