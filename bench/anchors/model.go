@@ -42,6 +42,7 @@ type constants struct {
 	redisIdle             float64 // CPU µs a second for each worker
 	lrem                  float64 // µs for each task in asynq's active list, a step
 	connections           float64 // of a worker
+	idle                  float64 // bytes of a worker's connections
 	open, finished        float64 // bytes of a run of three steps
 }
 
@@ -60,6 +61,7 @@ func constantsOf(f figures) (c constants, ok bool) {
 		redisStep: get("chains", ours, "Redis CPU a step"), workerStep: get("chains", ours, "worker CPU a step"),
 		redisHeld: get("scale", "10000 steps in flight", "Redis CPU of each"), redisIdle: get("scale", "100 idle workers", "Redis CPU of each"),
 		lrem:        get("scale", "LREM on a list of 100000", "each") / 100_000,
+		idle:        1e3 * get("scale", "100 idle workers", "Redis memory of each"),
 		connections: get("scale", "100 idle workers", "connections of each"),
 		open:        get("bytes", "3 steps", "an open run, in all"), finished: get("bytes", "3 steps", "a finished run, in all"),
 	}
@@ -84,7 +86,7 @@ func (l load) bill(c constants) bill {
 	b.lremCore = rate / nodes * c.lrem * inFlight / nodes / float64(l.queues) / 1e6
 	b.core = (rate*c.redisStep+inFlight*c.redisHeld+float64(l.workers)*c.redisIdle)/nodes/1e6 + b.lremCore
 	b.connections = float64(l.workers) * c.connections
-	b.gigabytes = (float64(l.openRuns)*c.open + rate/stepsEach*l.kept*c.finished) / nodes / 1e9
+	b.gigabytes = ((float64(l.openRuns)*c.open+rate/stepsEach*l.kept*c.finished)/nodes + float64(l.workers)*c.idle) / 1e9
 	b.workerCores = rate / float64(l.workers) * c.workerStep / 1e6
 	return b
 }

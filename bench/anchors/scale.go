@@ -51,6 +51,10 @@ func (s *session) idleFleet(workers int) error {
 		if err != nil {
 			return err
 		}
+		empty, err := usedMemory(ctx, rdb)
+		if err != nil {
+			return err
+		}
 		w, err := job.Start(ctx, spec)
 		if err != nil {
 			return err
@@ -64,6 +68,10 @@ func (s *session) idleFleet(workers int) error {
 		if err != nil {
 			return err
 		}
+		full, err := usedMemory(ctx, rdb)
+		if err != nil {
+			return err
+		}
 		took := make([]float64, size(s, 100, 20))
 		for i := range took {
 			if _, took[i], err = oneChain(ctx, p, w); err != nil {
@@ -74,6 +82,7 @@ func (s *session) idleFleet(workers int) error {
 		label := fmt.Sprintf("%d idle workers", workers)
 		s.figures.add("scale", label, "Redis CPU of each", "µs/s", u.cpu/seconds/float64(workers))
 		s.figures.add("scale", label, "connections of each", "", (after-before)/float64(workers))
+		s.figures.add("scale", label, "Redis memory of each", "kB", (full-empty)/1e3/float64(workers))
 		s.figures.add("scale", label, "one chain, p50", "ms", median(took))
 		s.figures.add("scale", label, "one chain, p99", "ms", quantile(took, 0.99))
 		return nil
