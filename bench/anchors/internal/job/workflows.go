@@ -46,8 +46,8 @@ func (p *workflowProducer) Submit(ctx context.Context, r Run) error {
 
 func (p *workflowProducer) Close() { p.rdb.Close() }
 
-// workflowPollers is what served best of 1 to 64.
-const workflowPollers = 16
+// workflowPollers: from 4 to 16 little changes; fewer and more serve worse.
+const workflowPollers = 8
 
 func workflowOptions(slots int) *worker.Options {
 	o := worker.DefaultOptions
