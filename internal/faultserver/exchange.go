@@ -16,6 +16,7 @@ import (
 type exchange struct {
 	conn   net.Conn
 	answer Answer
+	gone   func() // closes left
 	left   <-chan struct{}
 	stop   <-chan struct{}
 	gzip   bool
@@ -173,8 +174,11 @@ func (e *exchange) head(more string) []byte {
 }
 
 func (e *exchange) write(p []byte) bool {
-	_, err := e.conn.Write(p)
-	return err == nil
+	if _, err := e.conn.Write(p); err != nil {
+		e.gone()
+		return false
+	}
+	return true
 }
 
 // reset makes the closing of the connection an RST.

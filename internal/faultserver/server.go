@@ -142,17 +142,19 @@ func (s *Server) serve(ctx context.Context, conn net.Conn, n int) {
 			Request: Request{Conn: n, At: time.Now(), Method: req.Method, Path: req.URL.RequestURI(), Header: req.Header, Body: body},
 			Left:    left, Done: done,
 		})
+		// A client that goes away is noticed by the reading or by a write that fails, whichever is first.
+		gone := sync.OnceFunc(func() { close(left) })
 		go func() {
 			defer close(watched)
 			if _, err := r.Peek(1); err != nil {
 				select {
 				case <-done:
 				default:
-					close(left)
+					gone()
 				}
 			}
 		}()
-		e := exchange{conn: conn, answer: answer, left: left, stop: ctx.Done(), gzip: acceptsGzip(req.Header)}
+		e := exchange{conn: conn, answer: answer, gone: gone, left: left, stop: ctx.Done(), gzip: acceptsGzip(req.Header)}
 		alive := e.run()
 		close(done)
 		if !alive {

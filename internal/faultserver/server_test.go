@@ -111,6 +111,40 @@ func TestModesThatNeverEndSeeTheClientGo(t *testing.T) {
 	}
 }
 
+// The server may learn that a client has gone from a write that fails, before it reads the end of the connection.
+func TestClientThatLeavesBeforeTheAnswerBeginsHasLeft(t *testing.T) {
+	for range 100 {
+		asked, gone := make(chan struct{}), make(chan struct{})
+		s, err := faultserver.Start(t.Context(), func(faultserver.Request) faultserver.Answer {
+			close(asked)
+			<-gone
+			return faultserver.Events("one").With(faultserver.Stall)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL(), "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(conn, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		<-asked
+		_ = conn.(*net.TCPConn).SetLinger(0)
+		conn.Close()
+		close(gone)
+		call := s.Calls()[0]
+		<-call.Done
+		select {
+		case <-call.Left:
+		case <-time.After(time.Minute):
+			t.Fatal("the server never saw that the client went away")
+		}
+		s.Close()
+	}
+}
+
 func TestConnectionIsKept(t *testing.T) {
 	s, err := faultserver.Start(t.Context(), func(faultserver.Request) faultserver.Answer { return faultserver.JSON(200, "{}") })
 	if err != nil {
