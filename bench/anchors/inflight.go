@@ -51,22 +51,22 @@ func inflight(s *session) error {
 	return nil
 }
 
-// crowded measures three waves of steps. The rate is that between the middles of the first and the last: by then all slots
-// are taken, and whatever a wave loses shows.
+// crowded measures five steps in each slot, of five seconds on average. The rate is that from two for each slot until four: by
+// then they end evenly, all slots are taken, and there is more in the queue.
 func (s *session) crowded(c crowd) error {
 	ctx, cancel := context.WithTimeout(s.ctx, patience)
 	defer cancel()
 	n, length := int64(c.steps), size(s, 5*time.Second, 2*time.Second)
 	return withRedis(func(addr string, rdb *redis.Client) error {
 		spec := s.spec(c.system, addr)
-		spec.Slots, spec.Step = c.steps, length
+		spec.Slots, spec.Step, spec.Spread = c.steps, length, true
 		spec.Queues = nil
 		for i := range c.queues {
 			spec.Queues = append(spec.Queues, fmt.Sprint("q", i))
 		}
-		spec.Marks = []int64{n / 2, 2*n + n/2, 3 * n}
+		spec.Marks = []int64{2 * n, 4 * n, 5 * n}
 		run := func(i int) job.Run { return job.Run{Queue: spec.Queues[i%c.queues], Shape: job.Chain, Steps: 1} }
-		if _, err := submitted(ctx, spec, 3*c.steps, run); err != nil {
+		if _, err := submitted(ctx, spec, 5*c.steps, run); err != nil {
 			return err
 		}
 		w, err := job.Start(ctx, spec)
@@ -106,7 +106,7 @@ func (s *session) crowded(c crowd) error {
 		f.add("inflight", label, "longest command in Redis", "ms", longest)
 		fmt.Fprintf(os.Stderr, "   %s: the longest command was %s\n", label, which)
 		f.add("inflight", label, "longest wait for a PING", "ms", stall.end())
-		f.add("inflight", label, "run more than once", "steps", float64(r.Calls-3*n))
+		f.add("inflight", label, "run more than once", "steps", float64(r.Calls-5*n))
 		f.add("inflight", label, "leases lost", "steps", float64(r.Cut+r.Duplicates))
 		return nil
 	})

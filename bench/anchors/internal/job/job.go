@@ -20,6 +20,7 @@ type Spec struct {
 	Servers  int           // of asynq alone: its servers, which share Slots; zero: 4
 	Poll     time.Duration // of asynq and River: how often they look; zero: their default
 	Step     time.Duration // how long a step takes
+	Spread   bool          // steps take between half of Step and one and a half, so that they do not end in waves
 	Value    int           // bytes of a step's value; zero: the number 1
 	Marks    []int64       // of finished runs: the times at which there were so many are told
 	Announce int64         // the times of each so many finished runs are told; zero: none

@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
 )
@@ -9,6 +10,7 @@ import (
 // Tally counts what a worker does. It is for many goroutines.
 type Tally struct {
 	step     time.Duration
+	spread   bool
 	marks    map[int64]int // count of finished runs → its place among Spec.Marks
 	announce int64
 	tell     func(word string, place int, at time.Time)
@@ -22,7 +24,7 @@ type Tally struct {
 func (t *Tally) Trips() int64 { return t.writes.Load() }
 
 func newTally(s Spec, tell func(word string, place int, at time.Time)) *Tally {
-	t := &Tally{step: s.Step, marks: map[int64]int{}, announce: s.Announce, tell: tell}
+	t := &Tally{step: s.Step, spread: s.Spread, marks: map[int64]int{}, announce: s.Announce, tell: tell}
 	for i, n := range s.Marks {
 		t.marks[n] = i
 	}
@@ -37,7 +39,11 @@ func (t *Tally) work(ctx context.Context) error {
 	if t.step <= 0 {
 		return nil
 	}
-	timer := time.NewTimer(t.step)
+	d := t.step
+	if t.spread {
+		d = d/2 + rand.N(d)
+	}
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
