@@ -18,8 +18,8 @@ type message struct {
 }
 
 type block struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
+	Type string    `json:"type"`
+	Text wire.Text `json:"text"`
 }
 
 // event is any event of a stream.
@@ -33,9 +33,9 @@ type event struct {
 }
 
 type delta struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
-	Stop string `json:"stop_reason"`
+	Type string    `json:"type"`
+	Text wire.Text `json:"text"`
+	Stop string    `json:"stop_reason"`
 }
 
 type usage struct {
@@ -90,7 +90,7 @@ func (b block) fold(t *wire.Turn) {
 	switch b.Type {
 	case "text":
 		t.Choice()
-		t.Say(b.Text)
+		t.Say(b.Text.S)
 	case "tool_use":
 		t.CallTool()
 	}
@@ -113,7 +113,7 @@ func (d *dialect) Event(name string, data []byte, t *wire.Turn) wire.Reading {
 	case "content_block_delta":
 		switch e.Delta.Type {
 		case "text_delta":
-			t.Say(e.Delta.Text)
+			t.Say(e.Delta.Text.S)
 		case "input_json_delta":
 			t.CallTool()
 		}

@@ -26,7 +26,7 @@ type candidate struct {
 }
 
 type part struct {
-	Text    string          `json:"text"`
+	Text    wire.Text       `json:"text"`
 	Thought bool            `json:"thought"`
 	Call    json.RawMessage `json:"functionCall"`
 }
@@ -98,7 +98,7 @@ func (c *candidate) fold(t *wire.Turn) {
 		case wire.Set(p.Call):
 			t.CallTool()
 		case !p.Thought:
-			t.Say(p.Text)
+			t.Say(p.Text.S)
 		}
 	}
 	if f := wire.FinishOf(c.Finish); f != wire.Unfinished {

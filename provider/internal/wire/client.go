@@ -150,6 +150,7 @@ func (a *ask) readWhole(ctx context.Context, b *bounded, h http.Header) error {
 	case read != Answer:
 		return a.saw(provider.SeenNoAnswer)
 	}
+	a.turn.lose()
 	if !a.show() {
 		return nil
 	}

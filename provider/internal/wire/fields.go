@@ -74,7 +74,8 @@ func Usage(input, output Count) executor.Usage {
 	return executor.Tokens(input.N, output.N)
 }
 
-// Text is a content field as providers write it: a text, a list of parts, null, or nothing.
+// Text is a content field as providers write it: a text, a list of parts, null, or nothing. S is meant for Turn.Say: it may
+// hold half a character (halves.go).
 type Text struct{ S string }
 
 // UnmarshalJSON keeps the texts of a list and drops parts of other types (reasoning, references, pictures).
@@ -85,16 +86,18 @@ func (t *Text) UnmarshalJSON(data []byte) error {
 			t.S = string(inner) // most pieces of a stream; a decoder of its own would cost more than all the rest
 			return nil
 		}
-		return json.Unmarshal(data, &t.S)
+		var err error
+		t.S, err = unquote(data)
+		return err
 	case '[':
 		var parts []struct {
 			Type string `json:"type"`
-			Text string `json:"text"`
+			Text Text   `json:"text"`
 		}
 		_, _ = Unmarshal(data, &parts) // parts that are no parts stay empty
 		for _, p := range parts {
 			if p.Type == "" || p.Type == "text" || p.Type == "output_text" {
-				t.S += p.Text
+				t.S += p.Text.S
 			}
 		}
 	}

@@ -47,7 +47,8 @@ type Turn struct {
 	choice   bool // there was something to answer with, if only an empty text
 	refused  bool
 	tool     bool
-	invalid  bool // invalid UTF-8 was replaced in decoding
+	invalid  bool   // invalid UTF-8, or half a character, was replaced in decoding
+	half     string // of a character that a piece of text ended with: see halves.go
 
 	failure []byte // an error object that stood elsewhere than at the top
 
@@ -58,12 +59,20 @@ type Turn struct {
 // Choice notes that the answer has a choice (a candidate, a content list), even if nothing is in it.
 func (t *Turn) Choice() { t.choice = true }
 
-// Say adds text to the answer.
+// Say adds text to the answer, as Text.S has it.
 func (t *Turn) Say(text string) {
 	if text == "" {
 		return
 	}
-	t.choice, t.token = true, true
+	t.choice = true
+	t.add(t.join(text))
+}
+
+func (t *Turn) add(text string) {
+	if text == "" {
+		return
+	}
+	t.token = true
 	t.text.WriteString(text)
 	t.delta += text // one event nearly always says one thing, and then this copies nothing
 }
@@ -77,6 +86,7 @@ func (t *Turn) Refuse() { t.choice, t.refused, t.token = true, true, true }
 // End notes why the model stopped, which proves that the answer is complete. A later reason replaces a plain stop: a
 // filter that works behind the stream may still object.
 func (t *Turn) End(f Finish) {
+	t.lose()
 	t.choice, t.complete = true, true
 	if t.finish == Unfinished || t.finish == Stopped {
 		t.finish = f
@@ -87,7 +97,10 @@ func (t *Turn) End(f Finish) {
 func (t *Turn) Reason(f Finish) { t.choice, t.finish = true, f }
 
 // Complete notes the end of an answer after which nothing follows.
-func (t *Turn) Complete() { t.complete, t.over = true, true }
+func (t *Turn) Complete() {
+	t.lose()
+	t.complete, t.over = true, true
+}
 
 // Fail notes an error object that stood within an answer; the dialect then returns ErrorBody.
 func (t *Turn) Fail(object []byte) {
