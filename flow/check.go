@@ -116,7 +116,7 @@ func (c *checker) edges() graph {
 			parent, ok := c.byID[name]
 			switch {
 			case !ok:
-				c.problem(need.step.at, "there is no step %q%s", name, suggest(name, c.ids(s)))
+				c.problem(need.step.at, "there is no step %q%s", name, Suggest(name, c.ids(s)))
 			case seen[name]:
 				c.problem(need.step.at, "%q is needed twice", name)
 			default:

@@ -47,12 +47,12 @@ func (o Offer) lacks(s *Step) string {
 			return ""
 		}
 		names := slices.DeleteFunc(slices.Sorted(maps.Keys(o.Handlers)), func(n string) bool { return !o.Handlers[n] })
-		return fmt.Sprintf("needs the handler %q; the program registers %s%s", s.Handler, list(names, "none"), suggest(s.Handler, names))
+		return fmt.Sprintf("needs the handler %q; the program registers %s%s", s.Handler, list(names, "none"), Suggest(s.Handler, names))
 	}
 	chain := o.Chains[s.Chain]
 	if chain == nil {
 		names := slices.Sorted(maps.Keys(o.Chains))
-		return fmt.Sprintf("needs the chain %q; the configuration has %s%s", s.Chain, list(names, "none"), suggest(s.Chain, names))
+		return fmt.Sprintf("needs the chain %q; the configuration has %s%s", s.Chain, list(names, "none"), Suggest(s.Chain, names))
 	}
 	if len(chain.Able(s.Requires)) == 0 {
 		return fmt.Sprintf("requires %s, which no provider of the chain %q has all of", list(capabilityNames(s.Requires), "nothing"), s.Chain)

@@ -84,41 +84,6 @@ func (f *findings) problems() Problems {
 	return list
 }
 
-// suggest returns `; did you mean "x"?` for the candidate nearest to the word, or nothing when none is near.
-func suggest(word string, candidates []string) string {
-	best, near := "", max(1, len(word)/3)
-	for _, c := range candidates {
-		if d := distance(word, c); d <= near && d < len(word) {
-			best, near = c, d-1
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %q?", best)
-}
-
-// distance is Levenshtein's edit distance in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			substitution := diagonal
-			if a[i] != b[j] {
-				substitution++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(substitution, diagonal+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
-}
-
 // list renders names for a message, or the given word when there are none.
 func list(names []string, none string) string {
 	if len(names) == 0 {

@@ -80,7 +80,7 @@ func readMapping[T any](r *reader, n ast.Node, what string, keys []key[T], into 
 		i := slices.IndexFunc(keys, func(k key[T]) bool { return k.name == name })
 		switch {
 		case i < 0:
-			r.problem(entry.Key, "%s has no key %q%s", what, name, suggest(name, keyNames(keys)))
+			r.problem(entry.Key, "%s has no key %q%s", what, name, Suggest(name, keyNames(keys)))
 		case seen[name]:
 			r.problem(entry.Key, "%s has the key %q twice", what, name)
 		default:

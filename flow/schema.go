@@ -109,7 +109,7 @@ func (c *checker) compileSchema(name string, t text) *schema {
 		return nil
 	}
 	if _, err := decodeSchema(data); err != nil {
-		c.found.add(file, jsonErrorPosition(data, err), "not valid JSON: %v", err)
+		c.found.add(file, err.at, "%s", err.message)
 		return nil
 	}
 	loader := &schemaLoader{files: c.files}
@@ -178,9 +178,10 @@ func (l *schemaLoader) Load(location string) (any, error) {
 	if err != nil {
 		return nil, &loadError{message: "refers to " + name + ": " + err.Error()}
 	}
-	doc, err := decodeSchema(data)
-	if err != nil {
-		return nil, &loadError{file: name, at: jsonErrorPosition(data, err), message: "not valid JSON: " + err.Error()}
+	doc, bad := decodeSchema(data)
+	if bad != nil {
+		bad.file = name
+		return nil, bad
 	}
 	if l.loaded == nil {
 		l.loaded = map[string][]byte{}
@@ -189,8 +190,16 @@ func (l *schemaLoader) Load(location string) (any, error) {
 	return doc, nil
 }
 
-func decodeSchema(data []byte) (any, error) {
-	return jsonschema.UnmarshalJSON(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))
+// decodeSchema reads a schema's JSON. The error has no file yet.
+func decodeSchema(data []byte) (any, *loadError) {
+	if line, column, bad := FirstBadByte(data); bad {
+		return nil, &loadError{at: position{line, column}, message: notText}
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))
+	if err != nil {
+		return nil, &loadError{at: jsonErrorPosition(data, err), message: "not valid JSON: " + err.Error()}
+	}
+	return doc, nil
 }
 
 // schemaProblem notes why a schema does not compile.

@@ -54,7 +54,7 @@ func (s scope) refuseStep(name, form string) string {
 			return fmt.Sprintf("there is no step %q; for %q write steps.%s or "+form, name, id, alias(id), id)
 		}
 	}
-	return fmt.Sprintf("there is no step %q%s", name, suggest(name, ids))
+	return fmt.Sprintf("there is no step %q%s", name, Suggest(name, ids))
 }
 
 func (s scope) needed() []string {

@@ -183,7 +183,7 @@ func readMode(r *reader, e *needSpec, n ast.Node) {
 		}
 	}
 	if t.value != "" {
-		r.problem(n, "unknown mode %q: the modes are require, optional and always%s", t.value, suggest(t.value, modeNames[:]))
+		r.problem(n, "unknown mode %q: the modes are require, optional and always%s", t.value, Suggest(t.value, modeNames[:]))
 	}
 }
 
@@ -197,7 +197,7 @@ func readRequires(r *reader, s *stepSpec, n ast.Node) {
 		c, err := provider.ParseCapability(t.value)
 		if err != nil {
 			names := capabilityNames(^provider.Capabilities(0))
-			r.problem(entry, "unknown capability %q: there are %s%s", t.value, list(names, "none"), suggest(t.value, names))
+			r.problem(entry, "unknown capability %q: there are %s%s", t.value, list(names, "none"), Suggest(t.value, names))
 			continue
 		}
 		s.requires.value |= provider.CapabilitiesOf(c)
@@ -252,7 +252,7 @@ func readOnItemFailure(r *reader, s *stepSpec, n ast.Node) {
 	case "fail", "degrade":
 		s.onItemFailure = located[bool]{t.value == "degrade", t.at}
 	default:
-		r.problem(n, "on_item_failure must be fail or degrade%s", suggest(t.value, []string{"fail", "degrade"}))
+		r.problem(n, "on_item_failure must be fail or degrade%s", Suggest(t.value, []string{"fail", "degrade"}))
 	}
 }
 

@@ -194,7 +194,7 @@ func (c *templateCheck) path(names []string, at int) {
 		if c.sees.item {
 			known = append(known, "item", "index")
 		}
-		c.refuse(parse.Pos(at), "there is no .%s: a template sees .%s%s", names[0], list(dotted(known), ""), suggest(names[0], known))
+		c.refuse(parse.Pos(at), "there is no .%s: a template sees .%s%s", names[0], list(dotted(known), ""), Suggest(names[0], known))
 	}
 }
 

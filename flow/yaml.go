@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -68,15 +67,8 @@ func parseYAML(file string, data []byte, found *findings) *document {
 // lines that end in \r\n), and refuses what is not UTF-8.
 func plainText(file string, data []byte, found *findings) (string, bool) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	if !utf8.Valid(data) {
-		line := 1
-		for text := range bytes.Lines(data) {
-			if !utf8.Valid(text) {
-				break
-			}
-			line++
-		}
-		found.add(file, position{line: line}, "the file is not UTF-8 text")
+	if line, column, bad := FirstBadByte(data); bad {
+		found.add(file, position{line, column}, "%s", notText)
 		return "", false
 	}
 	text := strings.ReplaceAll(string(data), "\r\n", "\n")

@@ -24,7 +24,9 @@ func TestAnInputIsExactlyOneValue(t *testing.T) {
 		`{} {}`:            ":1:4: not one JSON value",
 		"{\n  \"a\": tru}": ":2:11: not one JSON value",
 		"{\n\n":            ":2:1: not one JSON value",
-		"\"\xff\"":         ":1:4: not one JSON value",
+		"\"\xff\"":         ":1:2: not one JSON value",
+		"[1,\n\"é\xe9\"]":  ":2:3: not one JSON value",
+		"[\"é\" 1]":        ":1:6: not one JSON value",
 		`{'a': 1}`:         ":1:2: not one JSON value",
 	} {
 		got, err := oneValue([]byte(text))

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"fourfold/content"
+	"fourfold/flow"
 )
 
 // readInput reads one JSON value from a file, or from standard input for "-".
@@ -40,10 +41,13 @@ func (e *notOneValue) Error() string {
 	return fmt.Sprintf(":%d:%d: not one JSON value", e.line, e.column)
 }
 
-// oneValue returns data without the space around it, when it is exactly one JSON value in UTF-8.
+// oneValue returns data without the space around it, when it is exactly one JSON value in UTF-8. The error is a *notOneValue.
 func oneValue(data []byte) (json.RawMessage, error) {
+	if line, column, bad := flow.FirstBadByte(data); bad {
+		return nil, &notOneValue{line, column}
+	}
 	value := json.RawMessage(bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))))
-	if utf8.Valid(value) && json.Valid(value) {
+	if json.Valid(value) {
 		return value, nil
 	}
 	at := len(data)
@@ -53,5 +57,5 @@ func oneValue(data []byte) (json.RawMessage, error) {
 		at = min(at, max(0, int(syntax.Offset)-1))
 	}
 	before := data[:at]
-	return nil, &notOneValue{bytes.Count(before, []byte("\n")) + 1, at - bytes.LastIndexByte(before, '\n')}
+	return nil, &notOneValue{bytes.Count(before, []byte("\n")) + 1, utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1}
 }

@@ -63,9 +63,9 @@ func TestConfigurationProblemsStopTheWorkerAtOnce(t *testing.T) {
 	config := w.write("bad.yaml", "concurency: 3\nproviders:\n  primary: {kind: openapi, model: m}\nchains:\n  default: [primry]\n")
 	r := run(t, "", nil, "worker", "run", "--config", config)
 	for _, want := range []string{
-		"bad.yaml:1:1: concurency: unknown key; did you mean concurrency?",
-		"bad.yaml:3:13: providers.primary.kind: must be one of openai, anthropic, gemini, simulated; did you mean openai?",
-		"bad.yaml:5:13: chains.default[0]: no provider of this name; did you mean primary?",
+		`bad.yaml:1:1: concurency: unknown key; did you mean "concurrency"?`,
+		`bad.yaml:3:13: providers.primary.kind: must be one of openai, anthropic, gemini, simulated; did you mean "openai"?`,
+		`bad.yaml:5:13: chains.default[0]: no provider of this name; did you mean "primary"?`,
 	} {
 		if r.status != 1 || !strings.Contains(r.stderr, want) {
 			t.Errorf("status %d, want %q in:\n%s", r.status, want, r.stderr)

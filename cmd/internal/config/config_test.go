@@ -139,7 +139,7 @@ func TestAProblemOfAFlagNamesTheFlag(t *testing.T) {
 	_, err := finish(t, "concurrency: 3", config.Overrides{Concurrency: -1, Redis: "gopher://x", LogLevel: "wran"}, nil)
 	want := `--concurrency: concurrency: must be at least 1
 --redis: redis.url: must begin with redis://, rediss:// or unix://
---log-level: log.level: must be one of debug, info, warn, error; did you mean warn?`
+--log-level: log.level: must be one of debug, info, warn, error; did you mean "warn"?`
 	got := strings.Split(err.Error(), "\n")
 	for line := range strings.SplitSeq(want, "\n") {
 		if !contains(got, line) {
@@ -324,10 +324,17 @@ func TestASuggestionIsMadeWhenAWordIsNear(t *testing.T) {
 		_, err := finish(t, word+": 1", config.Overrides{}, nil)
 		_, got, _ := strings.Cut(err.Error(), "unknown key")
 		if want != "" {
-			want = "; did you mean " + want + "?"
+			want = `; did you mean "` + want + `"?`
 		}
 		if got != want {
 			t.Errorf("%s: %q, want %q", word, got, want)
 		}
+	}
+}
+
+func TestAFileThatIsNoTextIsReportedAtItsFirstBadByte(t *testing.T) {
+	_, err := finish(t, "queues: {default: 1}\nlog: {level: gr\xfc\xdf}", config.Overrides{}, nil)
+	if diff := cmp.Diff("worker.yaml:2:16: the file is not UTF-8 text", err.Error()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -113,7 +113,7 @@ func (d *decoder) structure(n ast.Node, into reflect.Value, key string, depth in
 		name := p.name()
 		field, known := fields[name]
 		if !known {
-			d.note(p.Key, join(key, name), "unknown key%s", suggestion(name, names))
+			d.note(p.Key, join(key, name), "unknown key%s", flow.Suggest(name, names))
 			continue
 		}
 		d.lines[join(key, name)] = positionOf(p.Key)

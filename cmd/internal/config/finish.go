@@ -146,7 +146,7 @@ func (f *File) checkWorker() {
 
 func (f *File) oneOf(key, value string, words []string) {
 	if !slices.Contains(words, value) {
-		f.problem(key, "must be one of %s%s", strings.Join(words, ", "), suggestion(value, words))
+		f.problem(key, "must be one of %s%s", strings.Join(words, ", "), flow.Suggest(value, words))
 	}
 }
 
@@ -192,7 +192,7 @@ func (f *File) checkProvider(name string, p Provider) {
 	}
 	for i, c := range p.Capabilities {
 		if _, err := provider.ParseCapability(c); err != nil {
-			f.problem(fmt.Sprintf("%s.capabilities[%d]", key, i), "unknown capability%s", suggestion(c, words(provider.AllCapabilities())))
+			f.problem(fmt.Sprintf("%s.capabilities[%d]", key, i), "unknown capability%s", flow.Suggest(c, words(provider.AllCapabilities())))
 		}
 	}
 	f.notNegative(join(key, "limits.in_flight"), p.Limits.InFlight)
@@ -233,7 +233,7 @@ func (f *File) checkChains() {
 				at = fmt.Sprintf("%s.providers[%d]", key, i)
 			}
 			if _, ok := f.Providers[p]; !ok {
-				f.problem(at, "no provider of this name%s", suggestion(p, names))
+				f.problem(at, "no provider of this name%s", flow.Suggest(p, names))
 			}
 			if slices.Contains(c.Providers[:i], p) {
 				f.problem(at, "named twice: a chain asks each provider at most once")
@@ -241,7 +241,7 @@ func (f *File) checkChains() {
 		}
 		for i, k := range c.FallbackOn {
 			if _, err := provider.ParseKind(k); err != nil {
-				f.problem(fmt.Sprintf("%s.fallback_on[%d]", key, i), "unknown error kind%s", suggestion(k, words(provider.Kinds())))
+				f.problem(fmt.Sprintf("%s.fallback_on[%d]", key, i), "unknown error kind%s", flow.Suggest(k, words(provider.Kinds())))
 			}
 		}
 	}

@@ -29,6 +29,10 @@ func Load(path string) (*File, error) {
 // Parse reads the bytes of a file called name.
 func Parse(name string, data []byte) *File {
 	f := &File{name: name}
+	if line, column, bad := flow.FirstBadByte(data); bad {
+		f.problems = flow.Problems{{File: name, Line: line, Column: column, Message: "the file is not UTF-8 text"}}
+		return f
+	}
 	tree, err := parser.ParseBytes(data, 0)
 	if err != nil {
 		f.problems = flow.Problems{syntaxProblem(name, err)}
