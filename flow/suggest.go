@@ -27,23 +27,26 @@ func Suggest(word string, known []string) string {
 // extends says whether a word is another one, of some length, with more behind it.
 func extends(long, short string) bool { return len(short) > 2 && strings.HasPrefix(long, short) }
 
-// distance is Levenshtein's edit distance in bytes.
+// distance is how many slips lead from a to b: a byte too many, one too few, another one, or two neighbours swapped.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
+		row := make([]int, len(b)+1)
 		row[0] = i + 1
 		for j := range len(b) {
-			substitution := diagonal
+			another := last[j]
 			if a[i] != b[j] {
-				substitution++
+				another++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(substitution, diagonal+1, row[j]+1)
+			row[j+1] = min(another, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
+		before, last = last, row
 	}
-	return row[len(b)]
+	return last[len(b)]
 }
