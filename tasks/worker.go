@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -119,7 +120,7 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 	server, err := doorbell.NewServer(doorbell.ServerConfig{
 		Redis: cfg.Redis, Queues: cfg.Queues, Handler: w.handle, Concurrency: cfg.Concurrency, Drain: cfg.Drain, Logger: cfg.Logger,
 		OnRejected: func(d doorbell.Delivery, reason doorbell.Reason) {
-			w.cfg.Logger.Error("task rejected and archived", "queue", d.Queue, "reason", string(reason))
+			w.cfg.Logger.Error("task rejected and archived", "queue", d.Queue, "reason", strings.ReplaceAll(string(reason), " ", "-")) // spelt as the log takes it
 		},
 	})
 	if err != nil {

@@ -202,7 +202,7 @@ func TestColoursAreForTerminals(t *testing.T) {
 func TestTheHelpOfEachCommand(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
 	var all strings.Builder
-	for _, command := range []string{"", "run", "batch", "status", "watch", "wait", "cancel", "rerun", "list", "check", "queues", "version"} {
+	for _, command := range []string{"", "run", "batch", "status", "watch", "wait", "cancel", "rerun", "list", "check", "queues", "pause", "resume", "discard", "version"} {
 		s, out, _ := streams()
 		args := strings.Fields(command + " --help")
 		if status := run(t.Context(), args, s); status != 0 {

@@ -24,6 +24,9 @@ type grammar struct {
 	List    listCommand    `cmd:"" help:"List runs."`
 	Check   checkCommand   `cmd:"" help:"Check a flow and every file it names; nothing is queued."`
 	Queues  queuesCommand  `cmd:"" help:"Show the queues."`
+	Pause   pauseCommand   `cmd:"" help:"Let workers take nothing more from a queue."`
+	Resume  resumeCommand  `cmd:"" help:"End the pause of a queue."`
+	Discard discardCommand `cmd:"" help:"Empty the archive of a queue: tasks that could not be handled."`
 	Version versionCommand `cmd:"" help:"Show the version."`
 }
 

@@ -20,7 +20,10 @@ func checkProviders(file *config.File, env config.Env) []finding {
 	for _, name := range slices.Sorted(maps.Keys(file.Providers)) {
 		p := file.Providers[name]
 		key, err := p.Key(name, env)
-		what := fmt.Sprintf("%s: %s, model %s", name, p.Kind, p.Model)
+		what := fmt.Sprintf("%s: %s", name, p.Kind)
+		if p.Model != "" {
+			what += ", model " + p.Model
+		}
 		switch {
 		case err != nil:
 			findings = append(findings, finding{"provider", bad, cli.Text(err)})

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Logger takes fixed, content-free texts with pairs of a name and an identifier, enumeration or number.
+// Logger takes fixed, content-free texts with pairs of a name and an identifier, enumeration, number, or an error, of which it
+// shows the kind and never the text.
 type Logger interface {
 	Debug(msg string, kv ...any)
 	Info(msg string, kv ...any)

@@ -249,7 +249,7 @@ func (k *taker) pause(err error) {
 	}
 	k.failed++
 	if k.failed == 1 {
-		k.log.Warn("cannot take tasks", "cause", words(err))
+		k.log.Warn("cannot take tasks", "error", err)
 	}
 	d := min(10*time.Millisecond<<min(k.failed, 10), time.Second)
 	sleep(k.yard.stop, d/2+rand.N(d/2))

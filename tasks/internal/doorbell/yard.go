@@ -253,7 +253,7 @@ func (y *yard) heard(b *bell, err error) {
 	case y.closed():
 		return
 	case !b.broken:
-		y.log.Warn("cannot listen for work: polling", "queue", b.queue, "cause", words(err))
+		y.log.Warn("cannot listen for work: polling", "queue", b.queue, "error", err)
 	}
 	b.broken = realError(err) != nil
 }

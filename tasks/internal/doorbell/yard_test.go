@@ -174,7 +174,7 @@ func TestFailingRedisIsAskedSeldom(t *testing.T) {
 				t.Error("no task was taken after Redis came back")
 			}
 			p.stop()
-			want := []string{"warn: cannot take tasks cause=redis is out of reach", "info: can take tasks again"}
+			want := []string{"warn: cannot take tasks error=" + failure.Error(), "info: can take tasks again"}
 			if diff := cmp.Diff(want, log.without("failures")); diff != "" {
 				t.Error(diff)
 			}
