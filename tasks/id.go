@@ -26,6 +26,14 @@ var (
 	alphabet  = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 )
 
+// CheckQueueName says whether a queue may have this name. Errors: ErrQueueName.
+func CheckQueueName(name string) error {
+	if !queueName.MatchString(name) {
+		return ErrQueueName
+	}
+	return nil
+}
+
 // ParseRunID reads what String wrote. Errors: ErrRunID.
 func ParseRunID(s string) (RunID, error) {
 	queue, id, found := strings.Cut(s, ".")

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 
 	"fourfold/cmd/internal/cli"
@@ -18,9 +20,9 @@ type batchCommand struct {
 	Flow     string     `arg:"" placeholder:"FLOW.yaml" help:"The flow file."`
 	Inputs   string     `required:"" placeholder:"FILE" help:"One JSON value a line; - reads standard input."`
 	Results  string     `placeholder:"FILE" help:"Where finished runs are written, one JSON document a line, in the order of the inputs; implies --wait."`
-	KeyField string     `placeholder:"FIELD" help:"Field of the input that is its key, such as id or meta.id; default a hash of line and flow."`
-	Queue    string     `default:"default" help:"Queue to put the runs on."`
-	OnDone   string     `placeholder:"QUEUE" help:"Queue that gets a task for each run that is done."`
+	KeyField *string    `placeholder:"FIELD" help:"Field of the input that is its key, such as id or meta.id; default a hash of line and flow."`
+	Queue    queueFlag  `default:"default" help:"Queue to put the runs on."`
+	OnDone   queueFlag  `placeholder:"QUEUE" help:"Queue that gets a task for each run that is done."`
 	Wait     bool       `help:"Wait until every run is done; the exit status is the worst outcome."`
 	InFlight int        `default:"256" placeholder:"N" help:"Runs submitted and not yet done at any time (with --wait), or submissions at once."`
 	Values   valuesFlag `default:"sink" enum:"sink,all,none" help:"Whose values to write."`
@@ -35,11 +37,14 @@ func (c *batchCommand) Run(ctx context.Context, g *globals, streams cli.Streams)
 	if c.InFlight < 1 {
 		return cli.Usagef("--in-flight is a whole number from 1")
 	}
+	if c.KeyField != nil && slices.Contains(strings.Split(*c.KeyField, "."), "") {
+		return cli.Usagef("--key-field is a field of the input, such as id or meta.id")
+	}
 	bundle, err := g.bundle(c.Flow)
 	if err != nil {
 		return err
 	}
-	keys := keyMaker{field: c.KeyField, bundle: bundle.SHA()}
+	keys := keyMaker{field: text(c.KeyField), bundle: bundle.SHA()}
 	total := -1
 	if c.Inputs != "-" {
 		if total, err = checkInputs(c.Inputs, keys); err != nil {
@@ -175,7 +180,7 @@ func (b *batch) settle(ctx context.Context, it item) (row, error) {
 		return r, nil
 	}
 	run, made, err := b.client.SubmitOnce(ctx, tasks.Submission{
-		Bundle: b.bundle, Input: it.input, Queue: b.command.Queue, Key: it.key, OnDone: b.command.OnDone,
+		Bundle: b.bundle, Input: it.input, Queue: string(b.command.Queue), Key: it.key, OnDone: string(b.command.OnDone),
 	})
 	if conflict, ok := errors.AsType[*tasks.ConflictError](err); ok {
 		r.problem = cli.Text(conflict)

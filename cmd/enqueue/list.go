@@ -15,11 +15,11 @@ import (
 )
 
 type listCommand struct {
-	Queue   string `placeholder:"QUEUE" help:"Only this queue; default all."`
-	Outcome string `placeholder:"OUTCOME" help:"Only finished runs with this outcome: OK, DEGRADED, ABSTAINED or FAILED."`
-	Open    bool   `help:"Only open runs."`
-	Stuck   bool   `help:"Only open runs that nothing has happened to for too long."`
-	Limit   int    `default:"50" help:"At most so many."`
+	Queue   queueFlag `placeholder:"QUEUE" help:"Only this queue; default all."`
+	Outcome *string   `placeholder:"OUTCOME" help:"Only finished runs with this outcome: OK, DEGRADED, ABSTAINED or FAILED."`
+	Open    bool      `help:"Only open runs."`
+	Stuck   bool      `help:"Only open runs that nothing has happened to for too long."`
+	Limit   int       `default:"50" help:"At most so many."`
 }
 
 // Help is what --help adds.
@@ -32,11 +32,11 @@ func (c *listCommand) Run(ctx context.Context, g *globals, streams cli.Streams) 
 	if c.Limit < 1 {
 		return cli.Usagef("--limit is a whole number from 1")
 	}
-	if c.Outcome != "" {
+	if c.Outcome != nil {
 		if c.Open || c.Stuck {
 			return cli.Usagef("--outcome picks finished runs, --open and --stuck open ones")
 		}
-		o, err := executor.ParseOutcome(strings.ToUpper(c.Outcome))
+		o, err := executor.ParseOutcome(strings.ToUpper(*c.Outcome))
 		if err != nil || o == executor.OutcomeNone {
 			return cli.Usagef("--outcome is OK, DEGRADED, ABSTAINED or FAILED")
 		}
@@ -47,7 +47,7 @@ func (c *listCommand) Run(ctx context.Context, g *globals, streams cli.Streams) 
 		return err
 	}
 	defer s.close()
-	queues, err := s.queues(ctx, c.Queue)
+	queues, err := s.queues(ctx, string(c.Queue))
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"fourfold/cmd/internal/cli"
 	"fourfold/tasks"
@@ -43,14 +42,14 @@ func (c *cancelCommand) Run(ctx context.Context, g *globals, streams cli.Streams
 }
 
 type rerunCommand struct {
-	ID      string        `arg:"" optional:"" name:"run" help:"The run; or --failed."`
-	Failed  bool          `help:"Rerun the failed runs of a queue."`
-	Class   string        `placeholder:"CAUSE" help:"With --failed: only runs with this cause, such as upstream-5xx or crash."`
-	Since   time.Duration `placeholder:"DURATION" help:"With --failed: only runs that finished within this time."`
-	Queue   string        `placeholder:"QUEUE" help:"With --failed: only this queue."`
-	Wait    bool          `help:"With one run: wait until it is done."`
-	Timeout time.Duration `placeholder:"DURATION" help:"Wait at most this long."`
-	Values  valuesFlag    `default:"sink" enum:"sink,all,none" help:"With --wait: whose values to show."`
+	ID      string     `arg:"" optional:"" name:"run" help:"The run; or --failed."`
+	Failed  bool       `help:"Rerun the failed runs of a queue."`
+	Class   *string    `placeholder:"CAUSE" help:"With --failed: only runs with this cause, such as upstream-5xx or crash."`
+	Since   span       `placeholder:"DURATION" help:"With --failed: only runs that finished within this time."`
+	Queue   queueFlag  `placeholder:"QUEUE" help:"With --failed: only this queue."`
+	Wait    bool       `help:"With one run: wait until it is done."`
+	Timeout span       `placeholder:"DURATION" help:"Wait at most this long."`
+	Values  valuesFlag `default:"sink" enum:"sink,all,none" help:"With --wait: whose values to show."`
 }
 
 func (c *rerunCommand) check() error {
@@ -59,13 +58,13 @@ func (c *rerunCommand) check() error {
 		return cli.Usagef("rerun takes one run, or --failed, not both")
 	case !c.Failed && c.ID == "":
 		return cli.Usagef("rerun takes a run, or --failed")
-	case !c.Failed && (c.Class != "" || c.Since != 0 || c.Queue != ""):
+	case !c.Failed && (c.Class != nil || c.Since != 0 || c.Queue != ""):
 		return cli.Usagef("--class, --since and --queue go with --failed")
 	case c.Failed && c.Wait:
 		return cli.Usagef("--wait goes with one run")
 	}
-	if c.Class != "" {
-		if _, err := tasks.ParseCause(c.Class); err != nil {
+	if c.Class != nil {
+		if _, err := tasks.ParseCause(*c.Class); err != nil {
 			return cli.Usagef("--class is one of %v", tasks.Causes())
 		}
 	}
@@ -92,7 +91,7 @@ func (c *rerunCommand) Run(ctx context.Context, g *globals, streams cli.Streams)
 		return about(run, err)
 	}
 	if c.Wait {
-		return s.waitFor(ctx, run, c.Values.pick(), c.Timeout)
+		return s.waitFor(ctx, run, c.Values.pick(), c.Timeout.std())
 	}
 	return s.reran(run, nil)
 }
@@ -104,17 +103,17 @@ func (c *rerunCommand) bulk(ctx context.Context, g *globals, streams cli.Streams
 		return err
 	}
 	defer s.close()
-	queues, err := s.queues(ctx, c.Queue)
+	queues, err := s.queues(ctx, string(c.Queue))
 	if err != nil {
 		return err
 	}
 	cause := tasks.CauseNone
-	if c.Class != "" {
-		cause, _ = tasks.ParseCause(c.Class) // checked
+	if c.Class != nil {
+		cause, _ = tasks.ParseCause(*c.Class) // checked
 	}
 	n := 0
 	for _, q := range queues {
-		runs, err := s.client.Failed(ctx, tasks.FailedFilter{Queue: q, Cause: cause, Since: c.Since})
+		runs, err := s.client.Failed(ctx, tasks.FailedFilter{Queue: q, Cause: cause, Since: c.Since.std()})
 		if err != nil {
 			return err
 		}

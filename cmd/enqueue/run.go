@@ -11,14 +11,14 @@ import (
 )
 
 type runCommand struct {
-	Flow    string        `arg:"" placeholder:"FLOW.yaml" help:"The flow file."`
-	Input   string        `required:"" placeholder:"FILE" help:"One JSON value; - reads standard input."`
-	Key     *string       `placeholder:"KEY" help:"Idempotency key: submitting again with it is the same run."`
-	Queue   string        `default:"default" help:"Queue to put the run on."`
-	OnDone  string        `placeholder:"QUEUE" help:"Queue that gets a task when the run is done."`
-	Wait    bool          `help:"Wait until the run is done; the exit status is its outcome."`
-	Timeout time.Duration `placeholder:"DURATION" help:"Wait at most this long."`
-	Values  valuesFlag    `default:"sink" enum:"sink,all,none" help:"Whose values to show: of steps that nothing depends on, of all, or none."`
+	Flow    string     `arg:"" placeholder:"FLOW.yaml" help:"The flow file."`
+	Input   string     `required:"" placeholder:"FILE" help:"One JSON value; - reads standard input."`
+	Key     *string    `placeholder:"KEY" help:"Idempotency key: submitting again with it is the same run."`
+	Queue   queueFlag  `default:"default" help:"Queue to put the run on."`
+	OnDone  queueFlag  `placeholder:"QUEUE" help:"Queue that gets a task when the run is done."`
+	Wait    bool       `help:"Wait until the run is done; the exit status is its outcome."`
+	Timeout span       `placeholder:"DURATION" help:"Wait at most this long."`
+	Values  valuesFlag `default:"sink" enum:"sink,all,none" help:"Whose values to show: of steps that nothing depends on, of all, or none."`
 }
 
 type valuesFlag string
@@ -50,7 +50,7 @@ func (c *runCommand) Run(ctx context.Context, g *globals, streams cli.Streams) e
 		return err
 	}
 	defer s.close()
-	run, err := s.client.Submit(ctx, tasks.Submission{Bundle: bundle, Input: input, Queue: c.Queue, Key: text(c.Key), OnDone: c.OnDone})
+	run, err := s.client.Submit(ctx, tasks.Submission{Bundle: bundle, Input: input, Queue: string(c.Queue), Key: text(c.Key), OnDone: string(c.OnDone)})
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (c *runCommand) Run(ctx context.Context, g *globals, streams cli.Streams) e
 			fmt.Fprintf(streams.Err, runLine, run)
 			s.named = streams.Terminal && streams.Screen
 		}
-		return s.waitFor(ctx, run, c.Values.pick(), c.Timeout)
+		return s.waitFor(ctx, run, c.Values.pick(), c.Timeout.std())
 	}
 	if s.json {
 		st, err := s.client.Status(ctx, run, c.Values.pick())
@@ -120,9 +120,9 @@ func (c *statusCommand) Run(ctx context.Context, g *globals, streams cli.Streams
 }
 
 type waitCommand struct {
-	ID      string        `arg:"" name:"run" help:"The run."`
-	Timeout time.Duration `placeholder:"DURATION" help:"Wait at most this long."`
-	Values  valuesFlag    `default:"sink" enum:"sink,all,none" help:"Whose values to show: of steps that nothing depends on, of all, or none."`
+	ID      string     `arg:"" name:"run" help:"The run."`
+	Timeout span       `placeholder:"DURATION" help:"Wait at most this long."`
+	Values  valuesFlag `default:"sink" enum:"sink,all,none" help:"Whose values to show: of steps that nothing depends on, of all, or none."`
 }
 
 func (c *waitCommand) Run(ctx context.Context, g *globals, streams cli.Streams) error {
@@ -135,7 +135,7 @@ func (c *waitCommand) Run(ctx context.Context, g *globals, streams cli.Streams) 
 		return err
 	}
 	defer s.close()
-	return s.waitFor(ctx, run, c.Values.pick(), c.Timeout)
+	return s.waitFor(ctx, run, c.Values.pick(), c.Timeout.std())
 }
 
 // text is what an optional flag says; empty when it was not given.

@@ -9,7 +9,7 @@ import (
 )
 
 type pauseCommand struct {
-	Queue string `arg:"" help:"The queue."`
+	Queue queueFlag `arg:"" help:"The queue."`
 }
 
 // Help is what --help adds.
@@ -23,17 +23,17 @@ func (c *pauseCommand) Run(ctx context.Context, g *globals, streams cli.Streams)
 		return err
 	}
 	defer s.close()
-	if err := s.known(ctx, c.Queue); err != nil {
+	if err := s.known(ctx, string(c.Queue)); err != nil {
 		return err
 	}
-	if err := s.client.PauseQueue(ctx, c.Queue); err != nil {
+	if err := s.client.PauseQueue(ctx, string(c.Queue)); err != nil {
 		return err
 	}
-	return s.paused(c.Queue, true)
+	return s.paused(string(c.Queue), true)
 }
 
 type resumeCommand struct {
-	Queue string `arg:"" help:"The queue."`
+	Queue queueFlag `arg:"" help:"The queue."`
 }
 
 func (c *resumeCommand) Run(ctx context.Context, g *globals, streams cli.Streams) error {
@@ -42,17 +42,17 @@ func (c *resumeCommand) Run(ctx context.Context, g *globals, streams cli.Streams
 		return err
 	}
 	defer s.close()
-	if err := s.known(ctx, c.Queue); err != nil {
+	if err := s.known(ctx, string(c.Queue)); err != nil {
 		return err
 	}
-	if err := s.client.ResumeQueue(ctx, c.Queue); err != nil {
+	if err := s.client.ResumeQueue(ctx, string(c.Queue)); err != nil {
 		return err
 	}
-	return s.paused(c.Queue, false)
+	return s.paused(string(c.Queue), false)
 }
 
 type discardCommand struct {
-	Queue string `arg:"" help:"The queue."`
+	Queue queueFlag `arg:"" help:"The queue."`
 }
 
 // Help is what --help adds.
@@ -66,10 +66,10 @@ func (c *discardCommand) Run(ctx context.Context, g *globals, streams cli.Stream
 		return err
 	}
 	defer s.close()
-	if err := s.known(ctx, c.Queue); err != nil {
+	if err := s.known(ctx, string(c.Queue)); err != nil {
 		return err
 	}
-	n, err := s.client.DiscardArchived(ctx, c.Queue)
+	n, err := s.client.DiscardArchived(ctx, string(c.Queue))
 	if err != nil {
 		return err
 	}
@@ -77,9 +77,9 @@ func (c *discardCommand) Run(ctx context.Context, g *globals, streams cli.Stream
 		return printJSON(streams, struct {
 			Queue     string `json:"queue"`
 			Discarded int    `json:"discarded"`
-		}{c.Queue, n})
+		}{string(c.Queue), n})
 	}
-	_, err = fmt.Fprintf(streams.Out, "%s of queue %s discarded\n", cli.Count(n, "archived task"), c.Queue)
+	_, err = fmt.Fprintf(streams.Out, "%s of queue %s discarded\n", cli.Count(n, "archived task"), string(c.Queue))
 	return err
 }
 

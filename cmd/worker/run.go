@@ -30,6 +30,9 @@ type settings struct {
 
 // load reads the file and lays flags and environment over it.
 func (s *settings) load() (*config.File, error) {
+	if s.Grace < 0 {
+		return nil, cli.Usagef("--grace must not be negative")
+	}
 	f, err := config.Load(s.Config)
 	if err != nil {
 		return nil, err

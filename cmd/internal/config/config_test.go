@@ -125,7 +125,7 @@ func TestAnEmptyFileHasDefaults(t *testing.T) {
 func TestFlagsStandAboveTheFile(t *testing.T) {
 	f := mustFinish(t, "{concurrency: 5, drain: 9s, health_addr: 'h:1', statsd: {addr: 's:1'}, queues: {a: 1}, log: {level: debug}, redis: {url: 'redis://file:1', tls: {server_name: x}}}",
 		config.Overrides{
-			Redis: "redis://flag:1", Queues: map[string]int{"b": 2}, Concurrency: 7, Drain: time.Minute, HealthAddr: new(""), Statsd: new(""),
+			Redis: "redis://flag:1", Queues: map[string]int{"b": 2}, Concurrency: new(7), Drain: new(time.Minute), HealthAddr: new(""), Statsd: new(""),
 			LogLevel: "warn", LogFormat: "text",
 		}, nil)
 	got := []any{f.Redis.URL, f.Redis.TLS.ServerName, f.Queues, f.Concurrency, f.Drain.Std(), *f.HealthAddr, *f.Statsd.Addr, f.Log}
@@ -136,7 +136,7 @@ func TestFlagsStandAboveTheFile(t *testing.T) {
 }
 
 func TestAProblemOfAFlagNamesTheFlag(t *testing.T) {
-	_, err := finish(t, "concurrency: 3", config.Overrides{Concurrency: -1, Redis: "gopher://x", LogLevel: "wran"}, nil)
+	_, err := finish(t, "concurrency: 3", config.Overrides{Concurrency: new(-1), Redis: "gopher://x", LogLevel: "wran"}, nil)
 	want := `--concurrency: concurrency: must be at least 1
 --redis: redis.url: must begin with redis://, rediss:// or unix://
 --log-level: log.level: must be one of debug, info, warn, error; did you mean "warn"?`

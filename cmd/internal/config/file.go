@@ -27,6 +27,7 @@ type File struct {
 	lines    map[string]position // key path: where it stands
 	flags    map[string]string   // key path: the flag that said it
 	problems flow.Problems
+	misused  bool // by a flag
 }
 
 // Redis says where Redis is: one of URL, Cluster and Sentinel.

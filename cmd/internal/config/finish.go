@@ -5,13 +5,14 @@ import (
 	"maps"
 	"net"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
+	"fourfold/cmd/internal/cli"
 	"fourfold/flow"
 	"fourfold/provider"
 	"fourfold/provider/openai"
+	"fourfold/tasks"
 )
 
 // Kinds are the kinds of providers that a file may name.
@@ -20,10 +21,9 @@ var Kinds = []string{"openai", "anthropic", "gemini", KindSimulated}
 // KindSimulated is the kind of providers that ask no model and cost nothing.
 const KindSimulated = "simulated"
 
-var queueName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
-
 // Finish lays flags over the file, fills in defaults and checks how everything fits together. The error is a
-// flow.Problems with every problem, each where the file or the flag says it.
+// flow.Problems with every problem, each where the file says it; or, when flags say any of them, a cli.UsageError with
+// the same text.
 func (f *File) Finish(o Overrides, env Env) error {
 	f.apply(o)
 	f.fill(o, env)
@@ -33,10 +33,17 @@ func (f *File) Finish(o Overrides, env Env) error {
 		f.checkProvider(name, f.Providers[name])
 	}
 	f.checkChains()
-	if len(f.problems) > 0 {
-		return sorted(f.problems)
+	return f.fault()
+}
+
+func (f *File) fault() error {
+	switch {
+	case len(f.problems) == 0:
+		return nil
+	case f.misused:
+		return cli.Usagef("%v", sorted(f.problems))
 	}
-	return nil
+	return sorted(f.problems)
 }
 
 // FinishRedis is Finish for a program that needs nothing but Redis.
@@ -44,10 +51,7 @@ func (f *File) FinishRedis(redisURL string) error {
 	f.apply(Overrides{Redis: redisURL})
 	f.fill(Overrides{}, func(string) (string, bool) { return "", false })
 	f.checkRedis()
-	if len(f.problems) > 0 {
-		return sorted(f.problems)
-	}
-	return nil
+	return f.fault()
 }
 
 // problem notes what is wrong with key: at the flag that said it, or where the file says it or the nearest key above it.
@@ -55,7 +59,7 @@ func (f *File) problem(key, format string, args ...any) {
 	p := flow.Problem{File: f.name, Message: key + ": " + fmt.Sprintf(format, args...)}
 	for at := key; ; {
 		if flag, ok := f.flags[at]; ok {
-			p.File, p.Line, p.Column = flag, 0, 0
+			p.File, p.Line, p.Column, f.misused = flag, 0, 0, true
 			break
 		}
 		if pos, ok := f.lines[at]; ok {
@@ -112,7 +116,7 @@ func (f *File) checkRedis() {
 
 func (f *File) checkWorker() {
 	for _, name := range slices.Sorted(maps.Keys(f.Queues)) {
-		if !queueName.MatchString(name) {
+		if tasks.CheckQueueName(name) != nil {
 			f.problem(join("queues", name), "a queue is named with a-z, 0-9, - and _, at most 63 characters")
 		}
 		if f.Queues[name] < 1 {

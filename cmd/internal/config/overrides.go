@@ -9,8 +9,8 @@ import (
 type Overrides struct {
 	Redis       string         `name:"redis" placeholder:"URL" env:"FOURFOLD_REDIS,FOURFOLD_REDIS_URL" help:"Redis to work on: redis://, rediss:// or unix://; default redis://127.0.0.1:6379/0."`
 	Queues      map[string]int `mapsep:"," placeholder:"NAME=WEIGHT,…" help:"Queues to serve and their weights."`
-	Concurrency int            `placeholder:"N" help:"Steps in flight at once; default 100."`
-	Drain       time.Duration  `placeholder:"DURATION" help:"How long a stopping worker waits for calls in flight; default 25s."`
+	Concurrency *int           `placeholder:"N" help:"Steps in flight at once; default 100."`
+	Drain       *time.Duration `placeholder:"DURATION" help:"How long a stopping worker waits for calls in flight; default 25s."`
 	HealthAddr  *string        `placeholder:"ADDR" help:"Where /healthz and /readyz are served; empty for nowhere."`
 	Statsd      *string        `placeholder:"ADDR" help:"Where DogStatsD listens, host:port or unix:///path; empty for no metrics."`
 	Traces      *string        `placeholder:"URL" help:"Where OTLP over HTTP is received, such as http://127.0.0.1:4318; empty for no traces, which is the default."`
@@ -52,13 +52,19 @@ func (f *File) apply(o Overrides) {
 		f.Queues = o.Queues
 		f.flags["queues"] = "--queues"
 	}
-	if o.Concurrency != 0 {
-		f.Concurrency = o.Concurrency
+	if o.Concurrency != nil {
+		f.Concurrency = *o.Concurrency
 		f.flags["concurrency"] = "--concurrency"
+		if f.Concurrency == 0 { // in the file, it stands for the default
+			f.problem("concurrency", "must be at least 1")
+		}
 	}
-	if o.Drain != 0 {
-		f.Drain = Duration(o.Drain)
+	if o.Drain != nil {
+		f.Drain = Duration(*o.Drain)
 		f.flags["drain"] = "--drain"
+		if f.Drain == 0 {
+			f.problem("drain", "must be longer than zero")
+		}
 	}
 	if o.HealthAddr != nil {
 		f.HealthAddr = o.HealthAddr
@@ -145,6 +151,9 @@ func (f *File) fillProviders(o Overrides, env Env) {
 				p.APIKeyEnv = "OPENAI_API_KEY"
 			}
 			f.Providers = map[string]Provider{"primary": p}
+			if o.BaseURL != "" {
+				f.flags["providers.primary.base_url"] = "--base-url"
+			}
 		}
 	}
 	if len(f.Chains) == 0 && len(f.Providers) == 1 {
