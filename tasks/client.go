@@ -37,6 +37,7 @@ type Client struct {
 	rdb       redis.UniversalClient // a copy, on which the scripts of many goroutines share round trips
 	store     *runstate.Store
 	relay     *relay
+	poster    *doorbell.Ringer // whose tasks the store can post; nil: it cannot
 	hints     *hints
 	retention time.Duration
 }
@@ -53,11 +54,13 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	store := runstate.NewStore(shared)
-	return &Client{
-		rdb: shared, store: store, retention: cfg.Retention, hints: newHints(cfg.Redis),
-		relay: &relay{store, doorbell.NewRinger(shared, doorbell.RingerOptions{})},
-	}, nil
+	c := &Client{rdb: shared, store: runstate.NewStore(shared), retention: cfg.Retention, hints: newHints(cfg.Redis)}
+	ringer := doorbell.NewRinger(shared, doorbell.RingerOptions{})
+	if script, err := ringer.Poster(context.Background()); err == nil { // else the roots are rung for, as all other steps
+		c.store, c.poster = c.store.WithPoster(script), ringer
+	}
+	c.relay = &relay{c.store, ringer}
+	return c, nil
 }
 
 // Close ends the Client's own connections and leaves ClientConfig.Redis open.
@@ -71,6 +74,9 @@ type Submission struct {
 	Key    string                      // idempotency key: one run for each flow, key and queue; empty: a new run each time
 	OnDone string                      // queue for a DoneTask when the run is done; empty: none
 }
+
+// errUnkept: the queue's node lost what was said to it a moment ago, for the second time.
+var errUnkept = errors.New("tasks: Redis does not keep what is written to it (does it evict, or is it being flushed?)")
 
 // ErrInput is the error of an input that is not one JSON value.
 var ErrInput = errors.New("tasks: the input is not one JSON value")
@@ -99,18 +105,26 @@ func (c *Client) SubmitOnce(ctx context.Context, s Submission) (run RunID, made 
 		return RunID{}, false, err
 	}
 	n.Trace = traceparent(ctx)
-	if err := c.keepBundle(ctx, s.Bundle); err != nil {
-		return RunID{}, false, err
+	posts := c.posts(ctx, s.Bundle, run, n)
+	change, err := c.store.Create(ctx, n, posts)
+	if err == nil && change.Word == runstate.Unkept {
+		if err = c.store.KeepBundle(ctx, n.Queue, n.BundleSHA, bundleKeep, s.Bundle.Encode); err == nil {
+			change, err = c.store.Create(ctx, n, posts)
+		}
 	}
-	change, err := c.store.Create(ctx, n)
 	if err != nil {
 		return RunID{}, false, err
 	}
-	if change.Word == runstate.Conflict {
+	switch change.Word {
+	case runstate.Conflict:
 		return RunID{}, false, &ConflictError{run}
+	case runstate.Unkept:
+		return RunID{}, false, errUnkept
+	default: // created, or there
 	}
 	made = change.Word == runstate.Created
-	// The run is there. If its producer dies here, or Redis fails, the sweeper rings.
+	// The run is there. What could not be posted with it is rung for now; if its producer dies here, or Redis fails, the sweeper
+	// rings.
 	if err := c.relay.change(ctx, run, s.Bundle.SHA(), change); err != nil && ctx.Err() != nil {
 		return run, made, ctx.Err()
 	}
@@ -140,14 +154,26 @@ func (c *Client) newRun(s Submission) (RunID, runstate.NewRun, error) {
 	}, nil
 }
 
-// keepBundle sees to it that workers will find the bundle before anything is queued that names it.
-func (c *Client) keepBundle(ctx context.Context, b *flow.Bundle) error {
-	sha := b.SHA().String()
-	there, err := c.store.KeepBundle(ctx, sha, bundleKeep)
-	if err != nil || there {
-		return err
+// mostPosted is how many tasks one script puts into a queue: Redis serves nobody else meanwhile.
+const mostPosted = 64
+
+// posts are the tasks of the run's roots, or nil, if the store must leave them to the relay.
+func (c *Client) posts(ctx context.Context, b *flow.Bundle, run RunID, n runstate.NewRun) []runstate.Post {
+	roots := n.Roots()
+	if c.poster == nil || len(roots) > mostPosted {
+		return nil
 	}
-	return c.store.PutBundle(ctx, sha, b.Encode(), bundleKeep)
+	c.poster.Announce(ctx, run.Queue())
+	headers := traceHeaders(ctx, "")
+	posts := make([]runstate.Post, len(roots))
+	for i, root := range roots {
+		var err error
+		p := payload{Run: run, SHA: b.SHA(), Generation: 1, Unit: runstate.Step(root)}
+		if posts[i].Keys, posts[i].Args, err = c.poster.Post(ctx, p.ring(headers)); err != nil {
+			return nil
+		}
+	}
+	return posts
 }
 
 func graphOf(f *flow.Flow) []runstate.Node {

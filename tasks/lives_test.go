@@ -23,6 +23,8 @@ var lives = []struct {
 	{"FailFastCancelsIndependentBranches", lifeFailFastCancelsIndependentBranches},
 	{"FailFastCutsItemsInFlight", lifeFailFastCutsItemsInFlight},
 	{"AKeyIsOneRunAndItsReuseAConflict", lifeAKeyIsOneRunAndItsReuseAConflict},
+	{"ASubmittedRunWaitsInTheQueue", lifeASubmittedRunWaitsInTheQueue},
+	{"ALostBundleIsStoredAgain", lifeALostBundleIsStoredAgain},
 	{"UndecodableTasksAreArchivedAndStopNothing", lifeUndecodableTasksAreArchivedAndStopNothing},
 	{"ARunWhoseBundleIsGoneIsRejected", lifeARunWhoseBundleIsGoneIsRejected},
 	{"AParkedStepHoldsNoSlotAndSpendsNoAttempt", lifeAParkedStepHoldsNoSlotAndSpendsNoAttempt},

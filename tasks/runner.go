@@ -88,8 +88,11 @@ func (w *Worker) terms(j *job) runstate.Terms {
 	return t
 }
 
-// reject ends a run whose bundle no worker will ever have.
+// reject ends a run whose bundle no worker will ever have. First it sees to it that no further one is made.
 func (w *Worker) reject(ctx context.Context, j *job) doorbell.Verdict {
+	if err := w.store.LostBundle(ctx, j.task.Queue, j.SHA.String()); err != nil {
+		return doorbell.Again(redisPause)
+	}
 	change, err := w.store.Reject(ctx, j.task.Ref, j.Generation)
 	if err != nil {
 		return doorbell.Again(redisPause)

@@ -163,7 +163,7 @@ func (s *sweeper) visit(ctx context.Context, queue string, now time.Time) error 
 			if err := s.redriveLost(ctx, ref, change.Generation, idle); err != nil {
 				return err
 			}
-			if _, err := s.w.store.KeepBundle(ctx, sha, bundleKeep); err != nil {
+			if _, err := s.w.store.RenewBundle(ctx, sha, bundleKeep); err != nil {
 				return err
 			}
 		default: // gone, done

@@ -63,6 +63,9 @@ func isText(name string) bool {
 	case ".go", ".md", ".mod", ".yaml", ".yml", ".json", ".jsonl", ".sh", ".tmpl", ".txt", ".txtar", ".golden", ".lua", ".svg", "":
 		return name != ".DS_Store"
 	}
+	if name == ".git" { // of a linked work tree: where it belongs to
+		return false
+	}
 	return strings.HasPrefix(name, "Dockerfile") || strings.HasPrefix(name, ".git") || name == ".dockerignore"
 }
 

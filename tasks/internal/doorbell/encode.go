@@ -38,7 +38,8 @@ type call struct {
 type encoder struct {
 	client *asynq.Client
 	mu     sync.Mutex
-	known  map[string]*redis.Script // by SHA-1
+	source string        // of asynq's script; empty: not learnt yet
+	known  *redis.Script // the same
 }
 
 func newEncoder() *encoder {
@@ -47,7 +48,7 @@ func newEncoder() *encoder {
 		Dialer:                   func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no network here") },
 	})
 	offline.AddHook(captureHook{})
-	return &encoder{client: asynq.NewClientFromRedisClient(offline), known: map[string]*redis.Script{}}
+	return &encoder{client: asynq.NewClientFromRedisClient(offline)}
 }
 
 // errNoCapture means that asynq's client did not do what v0.26 does: one script per enqueue.
@@ -79,23 +80,22 @@ func (e *encoder) enqueue(ctx context.Context, into *capture, ring Ring, headers
 	return err
 }
 
-// script returns the script whose SHA-1 was captured. Its text is learnt once, by pretending that the server lacks it.
+// script returns the script whose SHA-1 was captured: asynq has one for all rings. Its text is learnt once, by pretending
+// that the server lacks it.
 func (e *encoder) script(ctx context.Context, got *capture, ring Ring, headers map[string]string, timeout time.Duration) (*redis.Script, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if s, ok := e.known[got.sha]; ok {
-		return s, nil
+	if e.known == nil {
+		lesson := &capture{learn: true}
+		if err := e.enqueue(ctx, lesson, ring, headers, timeout); err != nil {
+			return nil, err
+		}
+		e.source, e.known = lesson.source, redis.NewScript(lesson.source)
 	}
-	lesson := &capture{learn: true}
-	if err := e.enqueue(ctx, lesson, ring, headers, timeout); err != nil {
-		return nil, err
-	}
-	s := redis.NewScript(lesson.source)
-	if got.sha == "" || s.Hash() != got.sha {
+	if got.sha != e.known.Hash() {
 		return nil, errNoCapture
 	}
-	e.known[got.sha] = s
-	return s, nil
+	return e.known, nil
 }
 
 type captureKey struct{}

@@ -128,6 +128,33 @@ func (r *Ringer) send(ctx context.Context, calls []*call, sheet *failures) {
 	}
 }
 
+// Poster returns the script that puts one task into its queue, for one's own script to call with what Post returns: then
+// nothing can come between the two. It is asynq's own.
+func (r *Ringer) Poster(ctx context.Context) (script string, err error) {
+	if _, err := r.encode(ctx, Ring{Queue: "any", ID: "any"}); err != nil {
+		return "", err
+	}
+	return r.encoder.source, nil
+}
+
+// Post returns the keys and arguments of Poster's script that deliver the ring. Errors: ErrInvalidRing, and those of a
+// version of asynq that does something else.
+func (r *Ringer) Post(ctx context.Context, ring Ring) (keys []string, args []any, err error) {
+	c, err := r.encode(ctx, ring)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c.keys, c.args, nil
+}
+
+// Announce tells asynq's tools that the queue exists, unless that was done a moment ago. Its failure hides the queue from them
+// and harms no delivery.
+func (r *Ringer) Announce(ctx context.Context, queue string) {
+	if due := r.stale([]*call{{queue: queue}}, time.Now()); len(due) > 0 {
+		r.rdb.SAdd(ctx, allQueues, queue)
+	}
+}
+
 // settle reads one reply; a server that does not know the script is sent its text.
 func (r *Ringer) settle(ctx context.Context, c *call, reply *redis.Cmd, sheet *failures) {
 	err := reply.Err()

@@ -112,6 +112,6 @@ var mutations = []mutation{
 	one("items: degraded failures fail the step", lua+"settle.lua", "if outcome == FAILED and flagged(step, 'n') then", "if false then"),
 
 	// Keys.
-	one("key: another input is taken for the same", lua+"create.lua", "if held.h == ARGV[2] then return { 'exists' } end", "do return { 'exists' } end"),
+	one("key: another input is taken for the same", lua+"create.lua", "if held == ARGV[2] then return", "if held then return"),
 	one("key: each submit is a run of its own", "tasks/id.go", `if key == "" {`, "if true {"),
 }

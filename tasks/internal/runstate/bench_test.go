@@ -17,7 +17,7 @@ import (
 // each step has it. redis-µs is what Redis spent in scripts.
 func BenchmarkChain(b *testing.B) {
 	rdb := redistest.Start(b).Client(b)
-	s := runstate.NewStore(rdb)
+	s := newStore(b, rdb)
 	ctx := b.Context()
 	ok := func(err error) {
 		if err != nil {
@@ -32,7 +32,7 @@ func BenchmarkChain(b *testing.B) {
 	b.ResetTimer()
 	for i := range b.N {
 		n := newRun(fmt.Sprint("run", i), graph)
-		_, err := s.Create(ctx, n)
+		_, err := s.Create(ctx, n, nil)
 		ok(err)
 		task := runstate.Task{Ref: n.Ref, Generation: 1, Unit: runstate.Step(0), Token: "a"}
 		c, _, err := s.Begin(ctx, task, terms)

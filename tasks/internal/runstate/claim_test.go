@@ -19,7 +19,7 @@ import (
 func oneStep(t *testing.T, s *runstate.Store) func(token string) runstate.Task {
 	t.Helper()
 	n := newRun("one", oracle.Link([]runstate.Node{{ID: "only"}}))
-	if c, err := s.Create(context.Background(), n); err != nil || c.Word != runstate.Created {
+	if c, err := s.Create(context.Background(), n, nil); err != nil || c.Word != runstate.Created {
 		t.Fatal(c.Word, err)
 	}
 	return func(token string) runstate.Task {
@@ -31,7 +31,7 @@ func oneStep(t *testing.T, s *runstate.Store) func(token string) runstate.Task {
 // step nearer to its end by crash.
 func TestTheSameTokenAgainIsTheSameDelivery(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
-		s := runstate.NewStore(rdb)
+		s := newStore(t, rdb)
 		task := oneStep(t, s)
 		for range 2 * terms.MaxDeliveries {
 			c, grant, err := s.Begin(context.Background(), task("a"), terms)
@@ -47,7 +47,7 @@ func TestTheSameTokenAgainIsTheSameDelivery(t *testing.T) {
 
 func TestAStepThatItsWorkersDieOnEndsByCrash(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
-		s := runstate.NewStore(rdb)
+		s := newStore(t, rdb)
 		task := oneStep(t, s)
 		short := terms
 		short.Lease = -time.Second // it has ended at once: the worker is dead
@@ -66,7 +66,7 @@ func TestAStepThatItsWorkersDieOnEndsByCrash(t *testing.T) {
 // Giving a claim back, to wait for a provider or because the worker stops, is no delivery, however often.
 func TestAClaimGivenBackCountsAsNoDelivery(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
-		s := runstate.NewStore(rdb)
+		s := newStore(t, rdb)
 		task := oneStep(t, s)
 		for i := range 3 * terms.MaxDeliveries {
 			c, grant, err := s.Begin(context.Background(), task("a"), terms)
@@ -93,7 +93,7 @@ func TestAClaimGivenBackCountsAsNoDelivery(t *testing.T) {
 // for is recorded, and claims are kept; new work is refused.
 func TestWithoutMemoryWorkInFlightIsKeptAndRecorded(t *testing.T) {
 	server := redistest.Start(t)
-	s := runstate.NewStore(server.Client(t))
+	s := newStore(t, server.Client(t))
 	task := oneStep(t, s)
 	ctx := context.Background()
 	if c, _, err := s.Begin(ctx, task("a"), terms); err != nil || c.Word != runstate.Claimed {
@@ -102,7 +102,7 @@ func TestWithoutMemoryWorkInFlightIsKeptAndRecorded(t *testing.T) {
 	if err := server.Admin(t).ConfigSet(ctx, "maxmemory", "1").Err(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Create(ctx, newRun("another", oracle.Link([]runstate.Node{{ID: "only"}}))); !redis.HasErrorPrefix(err, "OOM") {
+	if _, err := s.Create(ctx, newRun("another", oracle.Link([]runstate.Node{{ID: "only"}})), nil); !redis.HasErrorPrefix(err, "OOM") {
 		t.Errorf("a new run: %v", err)
 	}
 	if _, ok, err := s.Read(ctx, newRun("another", nil).Ref); ok || err != nil {
@@ -120,7 +120,7 @@ func TestWithoutMemoryWorkInFlightIsKeptAndRecorded(t *testing.T) {
 // Whoever rings again for a unit that a live worker holds would have it paid for twice.
 func TestAHeldUnitIsNotRedriven(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
-		s := runstate.NewStore(rdb)
+		s := newStore(t, rdb)
 		task := oneStep(t, s)("a")
 		ctx := context.Background()
 		if c, _, err := s.Begin(ctx, task, terms); err != nil || c.Word != runstate.Claimed {
@@ -141,7 +141,7 @@ func TestAHeldUnitIsNotRedriven(t *testing.T) {
 // No key is without an end: a finished run's expire after its retention, an open one's do not, nor those of a rerun.
 func TestKeysOfAFinishedRunExpire(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
-		s := runstate.NewStore(rdb)
+		s := newStore(t, rdb)
 		task := oneStep(t, s)("a")
 		ctx := context.Background()
 		expire := func(task runstate.Task, when string, want bool) {
@@ -155,7 +155,7 @@ func TestKeysOfAFinishedRunExpire(t *testing.T) {
 		}
 		expire(task, "open", false)
 		fine := newRun("fine", oracle.Link([]runstate.Node{{ID: "only"}}))
-		if c, err := s.Create(ctx, fine); err != nil || c.Word != runstate.Created {
+		if c, err := s.Create(ctx, fine, nil); err != nil || c.Word != runstate.Created {
 			t.Fatal(c.Word, err)
 		}
 		ended := runstate.Task{Ref: fine.Ref, Generation: 1, Unit: runstate.Step(0), Token: "a"}
@@ -177,7 +177,7 @@ func TestKeysOfAFinishedRunExpire(t *testing.T) {
 // A task of an earlier generation may be delivered long after the rerun. It is not the new one's.
 func TestATaskOfAnEarlierGenerationChangesNothing(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
-		s := runstate.NewStore(rdb)
+		s := newStore(t, rdb)
 		old := oneStep(t, s)("a")
 		ctx := context.Background()
 		failed := runstate.Ending{Outcome: executor.OutcomeFailed, Cause: runstate.CauseTimeout}
@@ -219,7 +219,7 @@ func TestATaskOfAnEarlierGenerationChangesNothing(t *testing.T) {
 // Who has lost a claim is told, and does not extend the one of whoever has taken it.
 func TestALostClaimIsNotHeld(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
-		s := runstate.NewStore(rdb)
+		s := newStore(t, rdb)
 		task := oneStep(t, s)
 		ctx := context.Background()
 		over := terms

@@ -9,6 +9,7 @@
 //	                               the unit "!" is the on_done task
 //	fourfold:{q}:due         ZSET  open runs by when the sweeper must look next
 //	fourfold:{q}:claims      ZSET  <run>:<generation>:<unit>, score = end of the claim
+//	fourfold:{q}:kept:<sha>  STRING  there while the queue believes that the bundle is, at most an hour
 //	fourfold:{q}:failed      ZSET  finished FAILED runs, newest last
 //
 // A unit is what a worker works on: a step, "3", or an item of a for_each step, "3.17". Steps are named by their
@@ -34,7 +35,7 @@
 //
 // A marker is <severity> or <severity>.<index>.<cause>: severities 1 ABSTAINED to 4 FAILED, causes as numbered by Cause.
 //
-// A step becomes runnable only by the script that also writes its outbox entry; so at any time a runnable unit is in the
+// A step becomes runnable only by the script that also writes its outbox entry, or posts its task; so at any time a runnable unit is in the
 // outbox, rung in the queue, claimed, or found by the sweeper. Safety needs no clock: complete changes nothing that is
 // done already.
 package runstate

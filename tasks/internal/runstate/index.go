@@ -13,14 +13,31 @@ import (
 // ErrNoBundle means that no bundle is stored under a SHA.
 var ErrNoBundle = errors.New("runstate: no bundle under this SHA")
 
-// KeepBundle renews the bundle's time and says whether it is stored.
-func (s *Store) KeepBundle(ctx context.Context, sha string, keep time.Duration) (bool, error) {
+// keptFor is how long a queue believes that a bundle is there without having looked.
+const keptFor = time.Hour
+
+// KeepBundle sees to it that a bundle is stored for keep, which must be much longer than an hour, and says so to the queue, for that hour: Create
+// makes no run whose bundle nobody has seen there. data is called when the bundle is not stored yet.
+func (s *Store) KeepBundle(ctx context.Context, queue, sha string, keep time.Duration, data func() []byte) error {
+	there, err := s.RenewBundle(ctx, sha, keep)
+	if err == nil && !there {
+		err = s.rdb.Set(ctx, bundleKey(sha), data(), keep).Err()
+	}
+	if err != nil {
+		return err
+	}
+	return s.rdb.Set(ctx, keptKey(queue, sha), 1, keptFor).Err()
+}
+
+// RenewBundle renews the bundle's time and says whether it is stored.
+func (s *Store) RenewBundle(ctx context.Context, sha string, keep time.Duration) (bool, error) {
 	return s.rdb.PExpire(ctx, bundleKey(sha), keep).Result()
 }
 
-// PutBundle stores a bundle under its SHA.
-func (s *Store) PutBundle(ctx context.Context, sha string, data []byte, keep time.Duration) error {
-	return s.rdb.Set(ctx, bundleKey(sha), data, keep).Err()
+// LostBundle takes back what KeepBundle said, of a bundle that is not there after all: it was on a node of a cluster that lost
+// what the queue's has kept.
+func (s *Store) LostBundle(ctx context.Context, queue, sha string) error {
+	return s.rdb.Del(ctx, keptKey(queue, sha)).Err()
 }
 
 // GetBundle reads a bundle. Errors: ErrNoBundle.

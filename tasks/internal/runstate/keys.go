@@ -102,16 +102,17 @@ func parseClaim(queue, member string) (Entry, error) {
 	return Entry{Ref: Ref{queue, parts[0]}, Generation: gen, Unit: unit}, err
 }
 
-func base(queue string) string       { return "fourfold:{" + queue + "}:" }
-func runPrefix(queue string) string  { return base(queue) + "run:" }
-func runKey(r Ref) string            { return runPrefix(r.Queue) + r.Run }
-func valKey(r Ref) string            { return base(r.Queue) + "val:" + r.Run }
-func outboxKey(queue string) string  { return base(queue) + "outbox" }
-func dueKey(queue string) string     { return base(queue) + "due" }
-func claimsKey(queue string) string  { return base(queue) + "claims" }
-func failedKey(queue string) string  { return base(queue) + "failed" }
-func sweeperKey(queue string) string { return base(queue) + "sweeper" }
-func bundleKey(sha string) string    { return "fourfold:bundle:" + sha }
+func base(queue string) string         { return "fourfold:{" + queue + "}:" }
+func runPrefix(queue string) string    { return base(queue) + "run:" }
+func runKey(r Ref) string              { return runPrefix(r.Queue) + r.Run }
+func valKey(r Ref) string              { return base(r.Queue) + "val:" + r.Run }
+func outboxKey(queue string) string    { return base(queue) + "outbox" }
+func dueKey(queue string) string       { return base(queue) + "due" }
+func claimsKey(queue string) string    { return base(queue) + "claims" }
+func failedKey(queue string) string    { return base(queue) + "failed" }
+func sweeperKey(queue string) string   { return base(queue) + "sweeper" }
+func keptKey(queue, sha string) string { return base(queue) + "kept:" + sha }
+func bundleKey(sha string) string      { return "fourfold:bundle:" + sha }
 
 // DoneChannel is where the end of a run is published; a hint, never the only way to learn of it.
 func DoneChannel(run string) string { return "fourfold:done:" + run }

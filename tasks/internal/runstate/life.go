@@ -43,23 +43,79 @@ type NewRun struct {
 // FirstVisit is when the sweeper first looks at a new run.
 const FirstVisit = 10 * time.Second
 
-// Create makes the whole run at once and puts its roots into the outbox. Words: Created, Exists, Conflict.
-func (s *Store) Create(ctx context.Context, n NewRun) (Change, error) {
+// Post is how the task of a root is put into its queue: what Poster's script takes.
+type Post struct {
+	Keys []string
+	Args []any
+}
+
+// Create makes the whole run at once and makes its roots runnable. With posts, one for each step without parents in
+// ascending order, the same script puts the roots' tasks into the queue; without, as when the store has no Poster, they go
+// into the outbox and are Ready for the caller to ring. Words: Created, Exists, Conflict, Unkept.
+func (s *Store) Create(ctx context.Context, n NewRun, posts []Post) (Change, error) {
 	head, err := joinHead(n.BundleSHA, n.InputHash)
 	if err != nil {
 		return Change{}, err
 	}
-	return s.change(ctx, createScript, n.Ref, n.args(head)...)
+	script := createScript
+	if len(posts) > 0 {
+		script = s.postingCreate
+	}
+	got, err := script.Run(ctx, s.rdb, n.keys(posts), n.args(head, posts)...).Slice()
+	if err != nil {
+		return Change{}, err
+	}
+	return decodeChange(got, Onward{})
 }
 
-func (n NewRun) args(head string) []any {
-	args := make([]any, 0, 10+2*len(n.Graph))
-	args = append(args, head, len(n.Graph), n.Window.Milliseconds(), n.Retention.Milliseconds(), flag(n.FailFast), n.OnDone, n.Input,
-		FirstVisit.Milliseconds(), n.Trace, n.Flow)
-	for _, node := range n.Graph {
-		args = append(args, node.encode(), len(node.Parents))
+func (n NewRun) keys(posts []Post) []string {
+	keys := []string{runKey(n.Ref), valKey(n.Ref), outboxKey(n.Queue), dueKey(n.Queue), keptKey(n.Queue, n.BundleSHA)}
+	for _, p := range posts {
+		keys = append(keys, p.Keys...)
+	}
+	return keys
+}
+
+func (n NewRun) args(head string, posts []Post) []any {
+	var nkeys, nargs int
+	if len(posts) > 0 {
+		nkeys, nargs = len(posts[0].Keys), len(posts[0].Args)
+	}
+	retention := strconv.FormatInt(n.Retention.Milliseconds(), 10)
+	window := strconv.FormatInt(n.Window.Milliseconds(), 10)
+	roots := n.Roots()
+	args := make([]any, 0, 14+len(roots)*(1+nargs)+4*len(n.Graph))
+	args = append(args, n.Run, head, len(n.Graph), window, window+"|"+retention+"|"+flag(n.FailFast)+"|"+n.OnDone, n.Input,
+		FirstVisit.Milliseconds(), len(roots), nkeys, nargs)
+	for _, root := range roots {
+		args = append(args, root)
+	}
+	for _, p := range posts {
+		args = append(args, p.Args...)
+	}
+	args = append(args, "r", "o|1|"+strconv.Itoa(len(n.Graph))+"|0|0|0|0|0|0|", "f", n.Flow)
+	if n.Trace != "" {
+		args = append(args, "t", n.Trace)
+	}
+	for i, node := range n.Graph {
+		step := strconv.Itoa(i)
+		args = append(args, "g"+step, node.encode())
+		if len(node.Parents) > 0 {
+			args = append(args, "s"+step, "w|"+strconv.Itoa(len(node.Parents))+"|")
+		}
 	}
 	return args
+}
+
+// Roots are the steps that can begin at once, ascending.
+func (n NewRun) Roots() []int {
+	var roots []int
+	for i, node := range n.Graph {
+		if len(node.Parents) == 0 {
+			roots = append(roots, i)
+		}
+	}
+	return roots
 }
 
 func (n Node) encode() string {
@@ -90,11 +146,11 @@ func (n Node) encode() string {
 	return b.String()
 }
 
-func flag(b bool) int {
+func flag(b bool) string {
 	if b {
-		return 1
+		return "1"
 	}
-	return 0
+	return "0"
 }
 
 // Task names the work that a doorbell asks for, under the token of one delivery.

@@ -31,6 +31,19 @@ func onEveryRedis(t *testing.T, f func(t *testing.T, rdb redis.UniversalClient))
 	t.Run("cluster", func(t *testing.T) { f(t, redistest.StartCluster(t, 3).Client(t)) })
 }
 
+// newStore returns a store whose queues have seen the bundle of newRun.
+func newStore(tb testing.TB, rdb redis.UniversalClient) *runstate.Store {
+	tb.Helper()
+	s := runstate.NewStore(rdb)
+	for i := range 3 {
+		err := s.KeepBundle(context.Background(), "q"+strconv.Itoa(i), "00", 24*time.Hour, func() []byte { return []byte("bundle") })
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return s
+}
+
 func newRun(name string, graph []runstate.Node) runstate.NewRun {
 	return runstate.NewRun{
 		Ref: runstate.Ref{Queue: "q" + strconv.Itoa(len(name)%3), Run: name}, Flow: "f", BundleSHA: "00", InputHash: "11",
@@ -103,13 +116,13 @@ func compare(t *testing.T, s *runstate.Store, ref runstate.Ref, want oracle.RunR
 
 func TestRunsEndAsThePureEvaluationSays(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
-		s := runstate.NewStore(rdb)
+		s := newStore(t, rdb)
 		for seed := range uint64(150) {
 			rng := rand.New(rand.NewPCG(seed, 1))
 			graph := oracle.RandomGraph(rng, 9)
 			own := oracle.RandomOwn(rng, len(graph))
 			n := newRun(fmt.Sprintf("run%d", seed), graph)
-			c, err := s.Create(context.Background(), n)
+			c, err := s.Create(context.Background(), n, nil)
 			if err != nil || c.Word != runstate.Created {
 				t.Fatal(c.Word, err)
 			}
@@ -124,14 +137,14 @@ func TestRunsEndAsThePureEvaluationSays(t *testing.T) {
 
 func TestRerunKeepsWhatHasAValue(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
-		s := runstate.NewStore(rdb)
+		s := newStore(t, rdb)
 		ctx := context.Background()
 		for seed := range uint64(80) {
 			rng := rand.New(rand.NewPCG(seed, 2))
 			graph := oracle.RandomGraph(rng, 9)
 			own := oracle.RandomOwn(rng, len(graph))
 			n := newRun(fmt.Sprintf("rerun%d", seed), graph)
-			c, err := s.Create(ctx, n)
+			c, err := s.Create(ctx, n, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

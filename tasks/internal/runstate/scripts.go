@@ -45,7 +45,7 @@ var (
 )
 
 var (
-	createScript   = overRun(createLua)
+	createScript   = redis.NewScript("local post\n" + createLua)
 	beginScript    = overRun(beginLua)
 	expandScript   = overRun(settleLua + expandLua)
 	completeScript = overRun(settleLua + completeLua)

@@ -13,10 +13,19 @@ import (
 )
 
 // Store changes and reads run state. It is safe for many goroutines; the Redis client is the caller's.
-type Store struct{ rdb redis.UniversalClient }
+type Store struct {
+	rdb           redis.UniversalClient
+	postingCreate *redis.Script // createScript with the queue's own script in it; nil: none
+}
 
 // NewStore returns a store over rdb.
-func NewStore(rdb redis.UniversalClient) *Store { return &Store{rdb} }
+func NewStore(rdb redis.UniversalClient) *Store { return &Store{rdb: rdb} }
+
+// WithPoster returns a store whose Create can put tasks into the queue: script, which reads KEYS and ARGV as a script of
+// its own would, becomes a function of the one that makes the run, so that nothing can come between the two.
+func (s *Store) WithPoster(script string) *Store {
+	return &Store{s.rdb, redis.NewScript("local function post(KEYS, ARGV)\n" + script + "\nend\n" + createLua)}
+}
 
 // Word is what a script found.
 type Word string
@@ -26,6 +35,7 @@ const (
 	Created  Word = "created"
 	Exists   Word = "exists"   // the same run was made before
 	Conflict Word = "conflict" // the key was used for another bundle or input
+	Unkept   Word = "unkept"   // nobody has said of late that the bundle is there for this queue: KeepBundle does
 	Gone     Word = "gone"     // no such run or unit
 	Stale    Word = "stale"    // of an earlier generation
 	Done     Word = "done"     // ended already: nothing was changed
