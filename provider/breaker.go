@@ -61,6 +61,7 @@ type ticket struct {
 type refusal struct {
 	until   time.Time // when to ask again
 	byOwner bool      // the provider itself asked to be left alone until then
+	probing bool      // the one call of a half-open breaker is under way, and nobody knows yet how it ends
 }
 
 // enter asks whether a call may be made now. force asks although the breaker is open, as its one call.
@@ -73,7 +74,7 @@ func (b *Breaker) enter(now time.Time, force bool) (ticket, *refusal) {
 	case !b.open:
 		return ticket{era: b.era}, nil
 	case b.probing:
-		return ticket{}, &refusal{until: latest(b.until, now.Add(b.cooldown/10))}
+		return ticket{}, &refusal{until: latest(b.until, now.Add(b.cooldown/10)), probing: !now.Before(b.until)}
 	case now.Before(b.until) && !force:
 		return ticket{}, &refusal{until: b.until}
 	}

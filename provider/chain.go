@@ -14,8 +14,9 @@ import (
 //
 // Clients that lack a capability the request requires are passed over. After an error the next client is asked when the
 // error's NextProvider says so, or when an option of the chain does, and never after the first token of a stream. A client whose
-// breaker is open refuses, which is a reason to move on; when the breakers of all are open, the one that opens soonest is asked
-// all the same, one call at a time, unless the provider itself asked to be left alone until then.
+// breaker is open refuses, which is a reason to move on; when there are several and the breakers of all are open, the one that
+// opens soonest is asked all the same, one call at a time, unless the provider itself asked to be left alone until then. A
+// single one is left alone until its breaker opens: there is nothing to choose.
 //
 // When several failed, the error is a *ChainError. When nobody was asked because every gate said not yet, it is the
 // *executor.Parked that ends first. When the context has ended, nobody further is asked.
@@ -116,7 +117,7 @@ func (c *Chain) Complete(ctx context.Context, req Request) (Response, error) {
 type pass struct {
 	chain      *Chain
 	candidates []Client
-	forced     bool // every breaker is open: they are asked in the order in which they open, until one does not refuse
+	forced     bool // every breaker of several is open: they are asked in the order in which they open, until one does not refuse
 	next       int
 	usage      executor.Usage
 	model      executor.ModelVersion
@@ -148,8 +149,11 @@ type breakable interface {
 	opensAt(now time.Time) (at time.Time, open bool)
 }
 
-// considerBreakers puts the candidates in the order in which their breakers open, if all of them are open.
+// considerBreakers puts the candidates in the order in which their breakers open, if there are several and all are open.
 func (p *pass) considerBreakers(now time.Time) {
+	if len(p.candidates) == 1 {
+		return
+	}
 	type opening struct {
 		client Client
 		at     time.Time

@@ -44,14 +44,20 @@ func (g *guard) begin(ctx context.Context) (*call, error) {
 	return c, nil
 }
 
-// refuse is the answer to a call that the breaker does not let through. A provider that asked to be left alone is no failure
-// where steps can be parked.
+// probePause is how long a step is parked at least, so that many of them do not ask all the time whether a probe has ended.
+const probePause = time.Second
+
+// refuse is the answer to a call that the breaker does not let through. Where steps can be parked it is no failure that a
+// provider asked to be left alone, nor that its probe has not ended: when a provider is back, those who waited for it must not
+// have spent their attempts on learning that.
 func (g *guard) refuse(r *refusal, now time.Time) error {
 	s := Signal{Seen: SeenBreakerOpen, RetryAfter: r.until.Sub(now), HasRetryAfter: true}
-	if r.byOwner {
-		if g.cfg.Gate != nil {
-			return &executor.Parked{NotBefore: r.until}
-		}
+	switch {
+	case r.probing && g.cfg.Gate != nil:
+		return &executor.Parked{NotBefore: latest(r.until, now.Add(probePause))}
+	case r.byOwner && g.cfg.Gate != nil:
+		return &executor.Parked{NotBefore: r.until}
+	case r.byOwner:
 		s.Seen = SeenClosed
 	}
 	return g.judge(s)

@@ -2,6 +2,7 @@ package provider_test
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"testing"
 	"testing/synctest"
@@ -56,36 +57,82 @@ func TestAnOpenProviderIsPassedOverUntilItIsBack(t *testing.T) {
 	})
 }
 
-func TestTheBreakerOpensOnAChainOfOneAndOneCallAtATimeIsMade(t *testing.T) {
+// fifty asks at once, and sorts what comes back.
+func fifty(ctx context.Context, c provider.Client) (answered, refused, parked int, one executor.Failure) {
+	endings := make(chan error, 50)
+	for range cap(endings) {
+		go func() {
+			_, err := c.Complete(ctx, provider.Request{})
+			endings <- err
+		}()
+	}
+	for range cap(endings) {
+		err := <-endings
+		e, _ := provider.AsError(err)
+		switch _, waits := errors.AsType[*executor.Parked](err); {
+		case err == nil:
+			answered++
+		case waits:
+			parked++
+		case e.Reason() == provider.ReasonBreakerOpen:
+			refused++
+			one = e.Failure()
+		}
+	}
+	one.Err = nil
+	return answered, refused, parked, one
+}
+
+func TestTheBreakerOpensOnAChainOfOneAndNoCallIsMadeUntilItsProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := fails(t, "a", down)
-		fail := a.do
-		a.do = func(ctx context.Context, n int) (provider.Response, error) {
-			time.Sleep(time.Second)
-			return fail(ctx, n)
-		}
 		chain := provider.NewChain(guarded(a, 5, 10*time.Second))
 		for range 5 {
 			_, _ = chain.Complete(t.Context(), provider.Request{})
 		}
-		refusals := make(chan executor.Failure, 50)
-		for range 50 {
-			go func() {
-				_, err := chain.Complete(t.Context(), provider.Request{})
-				if e, _ := provider.AsError(err); e.Reason() == provider.ReasonBreakerOpen {
-					refusals <- e.Failure()
-				}
-			}()
+		time.Sleep(9 * time.Second)
+		_, refused, _, got := fifty(t.Context(), chain)
+		if a.calls() != 5 || refused != 50 {
+			t.Errorf("%d calls, %d refused", a.calls(), refused)
 		}
-		time.Sleep(2 * time.Second)
-		if a.calls() != 6 || len(refusals) != 49 {
-			t.Errorf("%d calls, %d refused", a.calls(), len(refusals))
-		}
-		f := <-refusals
-		f.Err = nil
-		want := executor.Failure{Class: executor.ClassUpstream5xx, Retry: executor.RetryYes, RetryAfter: 10 * time.Second}
-		if diff := cmp.Diff(want, f); diff != "" {
+		want := executor.Failure{Class: executor.ClassUpstream5xx, Retry: executor.RetryYes, RetryAfter: time.Second}
+		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
+		}
+		time.Sleep(time.Second)
+		answer := answers(t, "a").do
+		a.does(func(ctx context.Context, n int) (provider.Response, error) {
+			time.Sleep(3 * time.Second)
+			return answer(ctx, n)
+		})
+		if answered, refused, _, _ := fifty(t.Context(), chain); answered != 1 || refused != 49 || a.calls() != 6 {
+			t.Errorf("half-open: %d answered, %d refused, %d calls", answered, refused, a.calls())
+		}
+		if answered, _, _, _ := fifty(t.Context(), chain); answered != 50 {
+			t.Errorf("closed: %d answered", answered)
+		}
+	})
+}
+
+// When a provider is back, those who have waited for it find its probe under way, and must not pay for that with an attempt.
+func TestWhoFindsAProbeUnderWayIsParkedWhereThatCanBe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := fails(t, "a", down)
+		chain := provider.NewChain(provider.Guard(a, provider.GuardConfig{
+			Gate: &gate{}, Breaker: provider.NewBreaker(provider.BreakerConfig{Failures: 1, Cooldown: 10 * time.Second}),
+		}))
+		_, _ = chain.Complete(t.Context(), provider.Request{})
+		if _, refused, parked, _ := fifty(t.Context(), chain); refused != 50 || parked != 0 {
+			t.Errorf("open: %d refused, %d parked", refused, parked)
+		}
+		time.Sleep(10 * time.Second)
+		answer := answers(t, "a").do
+		a.does(func(ctx context.Context, n int) (provider.Response, error) {
+			time.Sleep(3 * time.Second)
+			return answer(ctx, n)
+		})
+		if answered, refused, parked, _ := fifty(t.Context(), chain); answered != 1 || refused != 0 || parked != 49 {
+			t.Errorf("half-open: %d answered, %d refused, %d parked", answered, refused, parked)
 		}
 	})
 }
