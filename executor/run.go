@@ -22,25 +22,17 @@ func Run[T any](ctx context.Context, s Step[T]) (Result[T], error) {
 	if ctx.Err() != nil {
 		return nil, interrupted(ctx, s.Spent)
 	}
-	r := run[T]{step: s, started: time.Now(), spent: s.Spent}
-	if s.Abstain.on != nil && s.Spent.Attempts == 0 {
-		value, abstained, failure := s.Abstain.ask()
-		if failure.Class != ClassNone {
-			s.tell(0, failure)
-			return r.failed(failure.Class), nil
-		}
-		if abstained {
-			return r.abstained(value), nil
-		}
+	started := time.Now()
+	if result := s.abstain(started); result != nil {
+		return result, nil
 	}
-	r.slot = takeSlot(r.started)
-	result, err := r.attempts(ctx)
-	r.slot.give(r.started)
-	return result, err
+	p := Prepared[T]{step: s, spent: s.Spent, started: started}
+	return p.attempts(ctx)
 }
 
-// run is what one call of Run knows.
-type run[T any] struct {
+// Prepared is a step that is ready to be run, once: all that a run knows. [Run] has it on its stack; who makes it by [Prepare]
+// waits on a small one, so that ten thousand may wait.
+type Prepared[T any] struct {
 	step    Step[T]
 	started time.Time
 	spent   Spent        // by this and earlier deliveries; Latency by earlier ones only
@@ -48,113 +40,169 @@ type run[T any] struct {
 	slot    *slot        // nil when its goroutine was left behind
 }
 
-// attempts makes attempts until one has a value, is parked, or none may follow.
-func (r *run[T]) attempts(ctx context.Context) (Result[T], error) {
-	for now := r.started; ; now = time.Now() {
-		a, err := r.attempt(ctx, now)
-		switch {
-		case err != nil:
-			return nil, err
-		case a.parked != nil:
-			return nil, &Parked{NotBefore: a.parked.NotBefore, Spent: r.total()}
-		case a.failure.Class == ClassNone:
-			return r.ok(a.reply), nil
-		case ctx.Err() != nil:
-			return nil, interrupted(ctx, r.total())
-		}
-		r.count(a)
-		left := r.step.Budget.Total - time.Since(r.started)
-		pause, again := r.step.Budget.pause(r.spent.Attempts, a.failure, left, rand.Float64())
+// Prepare is the part of [Run] that needs no context. Errors: *[InvalidStepError].
+func Prepare[T any](s Step[T]) (*Prepared[T], error) {
+	if problem := s.problem(); problem != "" {
+		return nil, &InvalidStepError{Step: s.ID, Problem: problem}
+	}
+	return &Prepared[T]{step: s, spent: s.Spent}, nil
+}
+
+// Run is the rest of the function [Run]; it may be called once.
+func (p *Prepared[T]) Run(ctx context.Context) (Result[T], error) {
+	if ctx.Err() != nil {
+		return nil, interrupted(ctx, p.spent)
+	}
+	p.started = time.Now()
+	if result := p.step.abstain(p.started); result != nil {
+		return result, nil
+	}
+	return p.attempts(ctx)
+}
+
+// attempts makes attempts until one has a value, is parked, or none may follow. What takes stack is left to others, since
+// this is where a step waits for its provider.
+func (p *Prepared[T]) attempts(ctx context.Context) (Result[T], error) {
+	if ctx.Err() != nil { // it may have taken time to ask whether to abstain
+		return nil, interrupted(ctx, p.total())
+	}
+	p.slot = takeSlot(p.started)
+	for now := p.started; ; now = time.Now() {
+		a, wait := p.next(ctx, now)
+		won := p.slot.race(ctx, a, wait)
+		result, again, err := p.judge(ctx, a, won)
 		if !again {
-			return r.giveUp(ctx, a.failure.Class)
-		}
-		if r.step.Patience > 0 && a.failure.RetryAfter > r.step.Patience {
-			return nil, &Parked{NotBefore: time.Now().Add(pause), Spent: r.total(), Class: a.failure.Class}
-		}
-		if !r.slot.sleep(ctx, pause) {
-			return nil, interrupted(ctx, r.total())
-		}
-		if time.Since(r.started) >= r.step.Budget.Total { // the machine slept longer than we did
-			return r.giveUp(ctx, a.failure.Class)
+			p.slot.give(p.started)
+			return result, err
 		}
 	}
 }
 
-// attempt makes one attempt and waits for it as long as it may take. The error is the interruption.
-func (r *run[T]) attempt(ctx context.Context, now time.Time) (*attempt[T], error) {
-	if ctx.Err() != nil {
-		return nil, interrupted(ctx, r.total())
-	}
-	wait := min(r.step.Budget.PerAttempt, r.step.Budget.Total-now.Sub(r.started))
-	a := &attempt[T]{do: r.step.Attempt}
+// next opens an attempt, and says how long to wait for it.
+func (p *Prepared[T]) next(ctx context.Context, now time.Time) (*attempt[T], time.Duration) {
+	wait := min(p.step.Budget.PerAttempt, p.step.Budget.Total-now.Sub(p.started))
+	a := &attempt[T]{do: p.step.Attempt}
 	a.open(ctx, now.Add(wait))
-	switch r.slot.race(ctx, a, wait) {
+	return a, wait
+}
+
+// judge says what comes of an attempt: again, after a pause that is over; or else the end.
+func (p *Prepared[T]) judge(ctx context.Context, a *attempt[T], won winner) (result Result[T], again bool, err error) {
+	switch won {
 	case wonByContext:
-		r.slot = nil
-		return nil, interrupted(ctx, r.total())
+		p.slot = nil
+		return nil, false, interrupted(ctx, p.total())
 	case wonByTimer:
-		r.slot = newSlot()
-		return &attempt[T]{failure: Failure{Class: ClassTimeout, Err: context.DeadlineExceeded}}, nil
+		p.slot = newSlot()
+		a = &attempt[T]{failure: Failure{Class: ClassTimeout, Err: context.DeadlineExceeded}}
 	case wonByAnswer:
+		p.spent.Usage = p.spent.Usage.Add(a.reply.Usage)
 	}
-	r.spent.Usage = r.spent.Usage.Add(a.reply.Usage)
-	return a, nil
+	switch {
+	case a.parked != nil:
+		return nil, false, &Parked{NotBefore: a.parked.NotBefore, Spent: p.total()}
+	case a.failure.Class == ClassNone:
+		return p.ok(a.reply), false, nil
+	case ctx.Err() != nil:
+		return nil, false, interrupted(ctx, p.total())
+	}
+	p.count(a)
+	return p.retry(ctx, a.failure)
+}
+
+// retry waits until the next attempt may be made, or ends the step.
+func (p *Prepared[T]) retry(ctx context.Context, f Failure) (result Result[T], again bool, err error) {
+	left := p.step.Budget.Total - time.Since(p.started)
+	pause, again := p.step.Budget.pause(p.spent.Attempts, f, left, rand.Float64())
+	if !again {
+		result, err = p.giveUp(ctx, f.Class)
+		return result, false, err
+	}
+	if p.step.Patience > 0 && f.RetryAfter > p.step.Patience {
+		return nil, false, &Parked{NotBefore: time.Now().Add(pause), Spent: p.total(), Class: f.Class}
+	}
+	if !p.slot.sleep(ctx, pause) || ctx.Err() != nil {
+		return nil, false, interrupted(ctx, p.total())
+	}
+	if time.Since(p.started) >= p.step.Budget.Total { // the machine slept longer than we did
+		result, err = p.giveUp(ctx, f.Class)
+		return result, false, err
+	}
+	return nil, true, nil
 }
 
 // count takes down a failed attempt.
-func (r *run[T]) count(a *attempt[T]) {
-	r.spent.Attempts++
+func (p *Prepared[T]) count(a *attempt[T]) {
+	p.spent.Attempts++
 	if !a.reply.Model.IsZero() {
-		r.model = a.reply.Model
+		p.model = a.reply.Model
 	}
-	r.step.tell(r.spent.Attempts, a.failure)
+	p.step.tell(p.spent.Attempts, a.failure)
 }
 
 // giveUp ends a step whose attempts failed: DEGRADED if it can, FAILED otherwise.
-func (r *run[T]) giveUp(ctx context.Context, c FailureClass) (Result[T], error) {
+func (p *Prepared[T]) giveUp(ctx context.Context, c FailureClass) (Result[T], error) {
 	if ctx.Err() != nil {
-		return nil, interrupted(ctx, r.total())
+		return nil, interrupted(ctx, p.total())
 	}
-	if r.step.Degrade != nil {
-		value, failure := contain(r.step.Degrade)
+	if p.step.Degrade != nil {
+		value, failure := contain(p.step.Degrade)
 		if failure.Class == ClassNone {
-			return r.degraded(value, c), nil
+			return p.degraded(value, c), nil
 		}
-		r.step.tell(r.spent.Attempts, failure)
+		p.step.tell(p.spent.Attempts, failure)
 	}
-	return r.failed(c), nil
+	return p.failed(c), nil
 }
 
-func (r *run[T]) ok(reply Reply[T]) Result[T] {
-	r.spent.Attempts++
-	r.model = reply.Model
-	return OK[T]{usable: usable[T]{hold(r.envelope(OutcomeOK, ClassNone), reply.Value)}}
+func (p *Prepared[T]) ok(reply Reply[T]) Result[T] {
+	p.spent.Attempts++
+	p.model = reply.Model
+	return OK[T]{usable: usable[T]{hold(p.envelope(OutcomeOK, ClassNone), reply.Value)}}
 }
 
-func (r *run[T]) degraded(value T, c FailureClass) Result[T] {
-	return Degraded[T]{usable: usable[T]{hold(r.envelope(OutcomeDegraded, c), value)}}
+func (p *Prepared[T]) degraded(value T, c FailureClass) Result[T] {
+	return Degraded[T]{usable: usable[T]{hold(p.envelope(OutcomeDegraded, c), value)}}
 }
 
-func (r *run[T]) abstained(value T) Result[T] {
-	return Abstained[T]{usable: usable[T]{hold(r.envelope(OutcomeAbstained, ClassNone), value)}}
-}
-
-func (r *run[T]) failed(c FailureClass) Result[T] {
+func (p *Prepared[T]) failed(c FailureClass) Result[T] {
 	var none T
-	return Failed[T]{held: hold(r.envelope(OutcomeFailed, c), none)}
+	return Failed[T]{held: hold(p.envelope(OutcomeFailed, c), none)}
 }
 
-func (r *run[T]) envelope(o Outcome, c FailureClass) Envelope {
-	spent := r.total()
-	return Envelope{
-		Step: r.step.ID, Outcome: o, FailureClass: c, Attempts: spent.Attempts, Latency: spent.Latency,
-		Model: r.model, Prompt: r.step.Prompt, Usage: spent.Usage,
-	}
+func (p *Prepared[T]) envelope(o Outcome, c FailureClass) Envelope {
+	return p.step.envelope(o, c, p.total(), p.model)
 }
 
 // total returns what was spent up to now, this delivery's time included.
-func (r *run[T]) total() Spent {
-	spent := r.spent
-	spent.Latency += time.Since(r.started)
+func (p *Prepared[T]) total() Spent {
+	spent := p.spent
+	spent.Latency += time.Since(p.started)
 	return spent
+}
+
+// abstain asks whether there is anything to do; nil: there is. A question that fails ends the step without an attempt.
+func (s *Step[T]) abstain(started time.Time) Result[T] {
+	if s.Abstain.on == nil || s.Spent.Attempts > 0 {
+		return nil
+	}
+	value, abstained, failure := s.Abstain.ask()
+	spent := s.Spent
+	spent.Latency += time.Since(started)
+	switch {
+	case failure.Class != ClassNone:
+		s.tell(0, failure)
+		var none T
+		return Failed[T]{held: hold(s.envelope(OutcomeFailed, failure.Class, spent, ModelVersion{}), none)}
+	case abstained:
+		return Abstained[T]{usable: usable[T]{hold(s.envelope(OutcomeAbstained, ClassNone, spent, ModelVersion{}), value)}}
+	}
+	return nil
+}
+
+func (s *Step[T]) envelope(o Outcome, c FailureClass, spent Spent, m ModelVersion) Envelope {
+	return Envelope{
+		Step: s.ID, Outcome: o, FailureClass: c, Attempts: spent.Attempts, Latency: spent.Latency,
+		Model: m, Prompt: s.Prompt, Usage: spent.Usage,
+	}
 }

@@ -25,25 +25,30 @@ type claims struct {
 	log   Logger
 
 	mu   sync.Mutex
-	held map[runstate.Task]context.CancelCauseFunc
+	held map[*claim]struct{}
+}
+
+// claim is one unit in this worker's hands. cut is called with errLost when the claim is lost.
+type claim struct {
+	task runstate.Task
+	cut  context.CancelCauseFunc
 }
 
 func newClaims(store *runstate.Store, lease time.Duration, log Logger) *claims {
-	return &claims{store: store, lease: lease, log: log, held: map[runstate.Task]context.CancelCauseFunc{}}
+	return &claims{store: store, lease: lease, log: log, held: map[*claim]struct{}{}}
 }
 
-// hold registers a claim; lost ends with errLost when it is lost. drop must be called when the work is over.
-func (c *claims) hold(ctx context.Context, t runstate.Task) (lost context.Context, drop func()) {
-	lost, cancel := context.WithCancelCause(ctx)
+// hold registers a claim; drop must be called when the work is over.
+func (c *claims) hold(one *claim) {
 	c.mu.Lock()
-	c.held[t] = cancel
-	c.mu.Unlock()
-	return lost, func() {
-		c.mu.Lock()
-		delete(c.held, t)
-		c.mu.Unlock()
-		cancel(nil)
-	}
+	defer c.mu.Unlock()
+	c.held[one] = struct{}{}
+}
+
+func (c *claims) drop(one *claim) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.held, one)
 }
 
 // beat extends the claims until ctx ends. While Redis does not answer they are kept: whoever claims a unit meanwhile, the
@@ -63,46 +68,41 @@ func (c *claims) beat(ctx context.Context) {
 
 // extend extends the claims that which names, and ends the work on those that are lost.
 func (c *claims) extend(ctx context.Context, which func(runstate.Task) bool) {
-	for queue, tasks := range c.byQueue(which) {
-		for len(tasks) > 0 {
-			n := min(beatsPerTrip, len(tasks))
-			c.extendSome(ctx, queue, tasks[:n])
-			tasks = tasks[n:]
+	for queue, some := range c.byQueue(which) {
+		for len(some) > 0 {
+			n := min(beatsPerTrip, len(some))
+			c.extendSome(ctx, queue, some[:n])
+			some = some[n:]
 		}
 	}
 }
 
-func (c *claims) extendSome(ctx context.Context, queue string, tasks []runstate.Task) {
+func (c *claims) extendSome(ctx context.Context, queue string, some []*claim) {
 	ctx, cancel := context.WithTimeout(ctx, c.lease/3)
 	defer cancel()
+	tasks := make([]runstate.Task, len(some))
+	for i, one := range some {
+		tasks[i] = one.task
+	}
 	held, err := c.store.Beat(ctx, queue, c.lease, tasks)
 	if err != nil {
 		c.log.Warn("claims could not be extended", "queue", queue, "claims", len(tasks))
 		return
 	}
-	for i, t := range tasks {
+	for i, one := range some {
 		if !held[i] {
-			c.lose(t)
+			one.cut(errLost) // work that has just ended is cut in vain
 		}
 	}
 }
 
-func (c *claims) lose(t runstate.Task) {
-	c.mu.Lock()
-	cancel := c.held[t]
-	c.mu.Unlock()
-	if cancel != nil {
-		cancel(errLost)
-	}
-}
-
-func (c *claims) byQueue(which func(runstate.Task) bool) map[string][]runstate.Task {
+func (c *claims) byQueue(which func(runstate.Task) bool) map[string][]*claim {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out := map[string][]runstate.Task{}
-	for t := range c.held {
-		if which(t) {
-			out[t.Queue] = append(out[t.Queue], t)
+	out := map[string][]*claim{}
+	for one := range c.held {
+		if which(one.task) {
+			out[one.task.Queue] = append(out[one.task.Queue], one)
 		}
 	}
 	return out

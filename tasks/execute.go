@@ -25,23 +25,36 @@ type result struct {
 // value keeps what steps make from being printed by accident on its way through the executor.
 type value = content.Of[json.RawMessage]
 
-// execute runs the unit. The error is *executor.Parked, *executor.InterruptedError, or says that the step is invalid.
-func (w *Worker) execute(ctx context.Context, j *job) (*result, error) {
+// work is a claimed unit that is ready for the executor; without a step there is nothing to ask it, and result or err says
+// what came of the unit.
+type work struct {
+	step   *executor.Prepared[value]
+	notes  *notes
+	result *result
+	err    error
+}
+
+// prepare does all that can be done for a unit before anybody waits for it. It takes more stack than the waiting does, so it
+// is done where little is held meanwhile.
+func (w *Worker) prepare(j *job) work {
 	bound, err := j.step.Bind(j.inputs())
 	if err != nil {
-		return w.unevaluated(j, err), nil
+		return work{result: w.unevaluated(j, err)}
 	}
 	if j.step.ForEach != nil && j.Unit.Item == runstate.Whole {
-		return w.split(bound, j), nil
+		return work{result: w.split(bound, j)}
 	}
 	attempt, ready := w.attempt(j, bound)
 	if !ready { // another worker of the fleet may know the chain or the handler: a newer one, in a rolling deploy
-		return nil, w.elsewhere(j)
+		return work{err: w.elsewhere(j)}
 	}
-	notes := &notes{strays: w.strays}
+	n := &notes{strays: w.strays, job: j, attempt: attempt, made: j.grant.Progress.Spent.Attempts}
 	step := executor.Step[value]{
-		ID: j.step.ID, Attempt: notes.watch(attempt, j), Budget: j.step.Budget, Spent: j.grant.Progress.Spent,
-		Patience: gatePatience, OnFailure: func(_ int, f executor.Failure) { w.explain(j, f.Err) },
+		ID: j.step.ID, Attempt: n.try, Budget: j.step.Budget, Spent: j.grant.Progress.Spent, Patience: gatePatience,
+		OnFailure: func(_ int, f executor.Failure) {
+			n.leaveBehind()
+			w.explain(j, f.Err)
+		},
 	}
 	if j.step.Handler == "" {
 		step.Prompt = j.SHA
@@ -54,11 +67,18 @@ func (w *Worker) execute(ctx context.Context, j *job) (*result, error) {
 	if j.step.HasDegrade() {
 		step.Degrade = func() value { return must(w.explained(j), bound.DegradeTo) }
 	}
-	res, err := executor.Run(ctx, step)
-	if err != nil {
-		return nil, err
+	prepared, err := executor.Prepare(step)
+	return work{step: prepared, notes: n, err: err}
+}
+
+// run waits for what comes of the unit. The error is *executor.Parked, *executor.InterruptedError, *elsewhereError, or says
+// that the step is invalid.
+func (u *work) run(ctx context.Context) (*result, error) {
+	if u.result != nil || u.err != nil {
+		return u.result, u.err
 	}
-	return &result{ending: notes.ending(res)}, nil
+	res, err := u.step.Run(ctx)
+	return u.notes.end(res, err)
 }
 
 // must evaluates, and hands an error to the executor, which contains panics where it asks a step's functions: the step is
@@ -100,19 +120,24 @@ func (w *Worker) attempt(j *job, bound *flow.Bound) (attempt executor.Attempt[va
 func (j *job) handled(h Handler) executor.Attempt[value] {
 	return func(ctx context.Context) (executor.Reply[value], error) {
 		reply, err := h(ctx, j.inputs())
-		out := executor.Reply[value]{Model: reply.Model, Usage: reply.Usage}
-		if err != nil {
-			return out, err
-		}
-		if !json.Valid(reply.Value) {
-			return out, executor.Failure{Class: executor.ClassParse, Retry: executor.RetryNo}
-		}
-		if j.step.Validate(reply.Value) != nil {
-			return out, executor.Failure{Class: executor.ClassSchema}
-		}
-		out.Value = content.New(reply.Value)
-		return out, nil
+		return j.judged(reply, err)
 	}
+}
+
+// judged is a handler's reply, if it is the step's value.
+func (j *job) judged(reply executor.Reply[json.RawMessage], err error) (executor.Reply[value], error) {
+	out := executor.Reply[value]{Model: reply.Model, Usage: reply.Usage}
+	if err != nil {
+		return out, err
+	}
+	if !json.Valid(reply.Value) {
+		return out, executor.Failure{Class: executor.ClassParse, Retry: executor.RetryNo}
+	}
+	if j.step.Validate(reply.Value) != nil {
+		return out, executor.Failure{Class: executor.ClassSchema}
+	}
+	out.Value = content.New(reply.Value)
+	return out, nil
 }
 
 func (j *job) asked(chain *provider.Chain, bound *flow.Bound) executor.Attempt[value] {

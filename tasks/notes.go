@@ -9,12 +9,16 @@ import (
 	"fourfold/tasks/internal/runstate"
 )
 
-// notes keeps who was asked last, and what went wrong there, over the attempts of one delivery. An attempt that the
+// notes makes the attempts of one delivery, and keeps who was asked last and what went wrong there. An attempt that the
 // executor left behind may still write to it; what comes after the ending is ignored.
 type notes struct {
-	strays *strays
+	strays  *strays
+	job     *job
+	attempt executor.Attempt[value]
 
 	mu     sync.Mutex
+	made   int    // attempts, over all deliveries
+	now    *noted // the attempt made last
 	closed bool
 	last   call
 }
@@ -27,22 +31,72 @@ type call struct {
 
 type notesKey struct{}
 
-// watch wraps an attempt so that its calls carry whose they are, and leave a note.
-func (n *notes) watch(attempt executor.Attempt[value], j *job) executor.Attempt[value] {
-	var mu sync.Mutex
-	made := j.grant.Progress.Spent.Attempts
-	return func(ctx context.Context) (executor.Reply[value], error) {
-		mu.Lock()
-		made++
-		scope := provider.Scope{Run: j.Run.String(), Flow: j.bundle.Flow().Name, Step: j.step.ID, Attempt: made}
-		mu.Unlock()
-		ctx = context.WithValue(provider.WithScope(ctx, scope), notesKey{}, n)
-		defer n.strays.watch(ctx, scope.Flow, j.step.ID)()
-		reply, err := attempt(ctx)
-		if e, ok := provider.AsError(err); ok {
-			n.note(call{e.Provider(), e.Kind(), e.Reason()})
-		}
-		return reply, err
+// noted is the context of one attempt, with its notes. Like provider.WithScope's, it lets through what the executor's can do.
+type noted struct {
+	context.Context //nolint:containedctx // it is a context itself
+	notes           *notes
+	over, left      bool // under the lock of notes: the attempt has ended; the executor did not wait for that
+}
+
+// Value returns the notes, or asks the context beneath.
+func (c *noted) Value(key any) any {
+	if key == (notesKey{}) {
+		return c.notes
+	}
+	return c.Context.Value(key)
+}
+
+// AfterFunc is that of the context beneath.
+func (c *noted) AfterFunc(after func()) (stop func() bool) {
+	return context.AfterFunc(c.Context, after)
+}
+
+// try is one attempt: its calls carry whose they are, and leave a note. A step waits here for its provider, so what takes stack
+// is left to others.
+func (n *notes) try(ctx context.Context) (executor.Reply[value], error) {
+	here := n.begin(ctx)
+	defer n.over(here)
+	reply, err := n.attempt(here)
+	if err != nil {
+		n.blame(err)
+	}
+	return reply, err
+}
+
+func (n *notes) begin(ctx context.Context) *noted {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.made++
+	scope := provider.Scope{Run: n.job.Run.String(), Flow: n.job.bundle.Flow().Name, Step: n.job.step.ID, Attempt: n.made}
+	n.now = &noted{Context: provider.WithScope(ctx, scope), notes: n}
+	return n.now
+}
+
+// over ends an attempt, also one that panics.
+func (n *notes) over(here *noted) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	here.over = true
+	if here.left {
+		n.strays.add(n.strayKey(), -1)
+	}
+}
+
+// leaveBehind counts the last attempt as a stray if it goes on although the executor has stopped waiting for it.
+func (n *notes) leaveBehind() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.now != nil && !n.now.over && !n.now.left {
+		n.now.left = true
+		n.strays.add(n.strayKey(), 1)
+	}
+}
+
+func (n *notes) strayKey() strayKey { return strayKey{n.job.bundle.Flow().Name, n.job.step.ID} }
+
+func (n *notes) blame(err error) {
+	if e, ok := provider.AsError(err); ok {
+		n.note(call{e.Provider(), e.Kind(), e.Reason()})
 	}
 }
 
@@ -65,6 +119,15 @@ func (n *notes) close() call {
 	defer n.mu.Unlock()
 	n.closed = true
 	return n.last
+}
+
+// end is what came of the attempts.
+func (n *notes) end(res executor.Result[value], err error) (*result, error) {
+	n.leaveBehind()
+	if err != nil {
+		return nil, err
+	}
+	return &result{ending: n.ending(res)}, nil
 }
 
 // ending is what the run's state keeps of a result.

@@ -56,7 +56,7 @@ func (j *job) following(ctx context.Context, c runstate.Change, on runstate.Onwa
 	p := j.payload
 	p.Unit, p.Redrive, p.Marker = c.Next.Unit, 0, c.Next.Grant.Marker
 	return &job{
-		payload: p, bundle: j.bundle, step: next, grant: j.handOn(c.Next.Grant, next, r), inline: true,
+		payload: p, bundle: j.bundle, step: next, grant: j.handOn(c.Next.Grant, next, r),
 		rang: traceHeaders(ctx, "")[traceHeader],
 		task: runstate.Task{Ref: j.task.Ref, Generation: p.Generation, Unit: p.Unit, Token: on.Token},
 	}
@@ -82,7 +82,7 @@ func (j *job) handOn(g runstate.Grant, next *flow.Step, r *result) runstate.Gran
 	return g
 }
 
-// giveBack rings for a unit that no doorbell was rung for.
+// giveBack rings for a unit that this worker has claimed and will not finish.
 func (w *Worker) giveBack(ctx context.Context, j *job, progress runstate.Progress) {
 	word, err := w.store.Park(ctx, j.task, 0, progress)
 	if err != nil || word != runstate.Parked {

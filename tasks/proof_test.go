@@ -1,7 +1,6 @@
 package tasks
 
 import (
-	"context"
 	"testing"
 )
 
@@ -45,7 +44,7 @@ func TestALateWorkerChangesNothing(t *testing.T) {
 					if !ok {
 						return
 					}
-					late.handle(context.Background(), d)
+					deliver(late, d)
 				}
 			}()
 			select {

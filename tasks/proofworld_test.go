@@ -339,7 +339,7 @@ func (w *world) play(sweepers int) runstate.Snapshot {
 		d, ok := w.queue.take()
 		if w.dies(func() {
 			if ok {
-				p.handle(context.Background(), d)
+				deliver(p, d)
 				return
 			}
 			w.pass(p, sweepers)
@@ -354,13 +354,21 @@ func (w *world) play(sweepers int) runstate.Snapshot {
 	return runstate.Snapshot{}
 }
 
+// deliver hands a delivery to a worker and returns when all that came of it is over.
+func deliver(p *Worker, d doorbell.Delivery) {
+	if j, _ := p.claim(context.Background(), d); j != nil {
+		j.work = p.prepare(j)
+		p.workOn(&doorbell.Stint{}, j)
+	}
+}
+
 // pass lets time go by and every sweeper look.
 func (w *world) pass(p *Worker, sweepers int) {
 	w.now = w.now.Add(4 * time.Second)
 	w.redis.SetTime(w.now)
 	w.redis.FastForward(4 * time.Second)
 	for range sweepers {
-		if err := p.sweeper.sweep(context.Background(), DefaultQueue); err != nil {
+		if _, err := p.sweeper.sweep(context.Background(), DefaultQueue); err != nil {
 			w.t.Fatal(err)
 		}
 		p.sweeper.token += "x" // the next one is another worker's

@@ -73,15 +73,23 @@ type ListFilter struct {
 	Queue   string           // empty: DefaultQueue
 	Outcome executor.Outcome // none: any; another picks finished runs
 	Open    bool             // open runs only
-	Stuck   bool             // open runs that the sweeper should have looked at a minute ago: no worker serves the queue
+	Stuck   bool             // open runs that nobody serves: see List
 	Limit   int              // zero: 100
 }
 
-// stuckAfter is how late a sweeper's visit must be for a run to count as stuck.
-const stuckAfter = time.Minute
+const (
+	// stuckAfter is how late a sweeper's visit must be for a run to count as stuck, and how long a step must have waited for a
+	// worker that can serve it.
+	stuckAfter = time.Minute
+	// unservedSeen is how many units are looked at for such steps.
+	unservedSeen = 1000
+)
 
 // List reads the statuses of runs, without values: open ones in the order in which they will be looked at, others in no
 // order. Picking by an outcome other than FAILED looks at every run of the queue.
+//
+// Stuck are open runs that the sweeper should have looked at a minute ago, because no worker serves the queue; and those with
+// a step that has waited for a minute because no worker that took it has the handler or chain it names.
 func (c *Client) List(ctx context.Context, f ListFilter) ([]Status, error) {
 	if f.Limit <= 0 {
 		f.Limit = 100
@@ -93,7 +101,17 @@ func (c *Client) List(ctx context.Context, f ListFilter) ([]Status, error) {
 		if err != nil {
 			return nil, err
 		}
-		runs, err := c.store.OpenRuns(ctx, queue, now.Add(-stuckAfter), f.Limit)
+		before := now.Add(-stuckAfter)
+		runs, err := c.store.OpenRuns(ctx, queue, before, f.Limit)
+		if err != nil {
+			return nil, err
+		}
+		unserved, err := c.store.Unserved(ctx, queue, before, 2*elsewherePause, unservedSeen)
+		for _, run := range unserved {
+			if len(runs) < f.Limit && !slices.Contains(runs, run) {
+				runs = append(runs, run)
+			}
+		}
 		return c.statuses(ctx, runs, err, f)
 	case f.Open:
 		runs, err := c.store.OpenRuns(ctx, queue, time.Time{}, f.Limit)
@@ -152,7 +170,7 @@ func queueOr(queue string) string {
 type QueueStatus struct {
 	Queue           string `json:"queue"`
 	Pending         int64  `json:"pending"`
-	Active          int64  `json:"active"`
+	Active          int64  `json:"active"` // steps that workers have claimed; those of a dead worker until they are rung for again
 	Scheduled       int64  `json:"scheduled"`
 	Retry           int64  `json:"retry"`
 	Archived        int64  `json:"archived"`

@@ -24,7 +24,7 @@ func (w *Worker) report(ctx context.Context) {
 			Busy: int64(w.server.Running()), Slots: int64(w.cfg.Concurrency), Strays: executor.Strays() + provider.Strays(), Parked: w.parked.Load(), StraysByStep: w.strays.list(),
 		})
 		for _, queue := range w.queues() {
-			lead, err := w.store.Lead(ctx, queue, w.sweeper.token, sweepHold)
+			lead, _, err := w.store.Lead(ctx, queue, w.sweeper.token, sweepHold)
 			if err != nil || !lead {
 				continue
 			}
@@ -48,7 +48,7 @@ func readQueue(ctx context.Context, store *runstate.Store, rdb redis.UniversalCl
 		return QueueStatus{}, err
 	}
 	return QueueStatus{
-		Queue: name, Pending: q.Pending, Active: q.Active, Scheduled: q.Scheduled, Retry: q.Retry, Archived: q.Archived,
+		Queue: name, Pending: q.Pending, Active: own.Claims, Scheduled: q.Scheduled, Retry: q.Retry, Archived: q.Archived,
 		Outbox: own.Outbox, OpenRuns: own.Open, FailedRuns: own.Failed, OldestPendingMS: q.OldestPending.Milliseconds(), Paused: q.Paused,
 	}, nil
 }

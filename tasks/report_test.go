@@ -81,7 +81,10 @@ func (l *reportLog) since(d time.Duration) []queueReport {
 	return nil
 }
 
-func (l *reportLog) last() queueReport { return l.all[len(l.all)-1] }
+func (l *reportLog) last() queueReport {
+	all := l.since(-1)
+	return all[len(all)-1]
+}
 
 func (l *reportLog) names() (names []string) {
 	for _, r := range l.since(-1) {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"fourfold/executor"
 	"fourfold/flow"
 	"fourfold/tasks/internal/doorbell"
@@ -27,59 +29,83 @@ type job struct {
 	bundle *flow.Bundle
 	step   *flow.Step
 	grant  runstate.Grant
-	inline bool   // gone on with: no doorbell was rung for it
+	work   work
 	next   *job   // what the worker goes on with; nil: nothing
 	rang   string // traceparent of who rang the doorbell; empty: not known
 }
 
-// handle answers one doorbell. Whatever it answers, the run's state alone says what was done.
+// handle answers one doorbell. Whatever it answers, the run's state alone says what was done. Once the unit is claimed the
+// doorbell has done its work: the claim says that it is in hands, and the sweeper rings when those are gone. So asynq holds
+// nothing for a step in flight, neither goroutines nor a lease, and its list of active tasks, which it searches from end to
+// end for each that is finished, stays short.
 func (w *Worker) handle(ctx context.Context, d doorbell.Delivery) doorbell.Verdict {
+	j, verdict := w.claim(ctx, d)
+	if j == nil {
+		return verdict
+	}
+	j.work = w.prepare(j)
+	return doorbell.TakeOver(func(s *doorbell.Stint) doorbell.Verdict { return w.workOn(s, j) })
+}
+
+// claim begins the unit that a doorbell was rung for. Without a job there is nothing to work on, for the reason told.
+func (w *Worker) claim(ctx context.Context, d doorbell.Delivery) (*job, doorbell.Verdict) {
 	if w.draining.Load() { // taken in the moment in which the worker began to stop: for another one
-		return doorbell.Again(0)
+		return nil, doorbell.Again(0)
 	}
 	p, err := decodePayload(d.Payload)
 	if err != nil {
-		return doorbell.Reject(reasonUndecodable)
+		return nil, doorbell.Reject(reasonUndecodable)
 	}
 	if p.Run.Queue() != d.Queue {
-		return doorbell.Reject(reasonWrongQueue)
+		return nil, doorbell.Reject(reasonWrongQueue)
 	}
 	j := &job{payload: p, task: runstate.Task{Ref: p.Run.ref(), Generation: p.Generation, Unit: p.Unit, Token: newToken()}, rang: d.Headers[traceHeader]}
 	j.bundle, err = w.bundles.get(ctx, p.SHA)
 	switch {
 	case errors.Is(err, errBundle):
-		return w.reject(ctx, j)
+		return nil, w.reject(ctx, j)
 	case err != nil:
-		return doorbell.Again(redisPause)
+		return nil, doorbell.Again(redisPause)
 	case p.Unit.Step >= len(j.bundle.Flow().Steps):
-		return doorbell.Reject(reasonUndecodable)
+		return nil, doorbell.Reject(reasonUndecodable)
 	}
 	j.step = j.bundle.Flow().Steps[p.Unit.Step]
-	verdict := w.begin(ctx, j)
-	for j.next != nil {
-		j = j.next
-		verdict = w.work(ctx, j)
+	claimed, verdict := w.begin(ctx, j)
+	if !claimed {
+		return nil, verdict
 	}
-	return verdict
+	return j, verdict
 }
 
-func (w *Worker) begin(ctx context.Context, j *job) doorbell.Verdict {
+// workOn works on a prepared unit, and on those that ending one hands to this worker.
+func (w *Worker) workOn(s *doorbell.Stint, j *job) doorbell.Verdict {
+	for {
+		verdict := w.work(s, j)
+		if j = j.next; j == nil {
+			return verdict
+		}
+		j.work = w.prepare(j)
+	}
+}
+
+// begin claims the unit; the verdict is why it could not.
+func (w *Worker) begin(ctx context.Context, j *job) (claimed bool, verdict doorbell.Verdict) {
 	change, grant, err := w.store.Begin(ctx, j.task, w.terms(j))
 	if err != nil {
-		return doorbell.Again(redisPause)
+		return false, doorbell.Again(redisPause)
 	}
 	switch change.Word {
 	case runstate.Claimed:
 		j.grant = grant
-		return w.work(ctx, j)
+		return true, doorbell.Verdict{}
 	case runstate.Overdue, runstate.Crashed:
 		w.changed(ctx, j, change, nil)
-		return doorbell.Handled()
+		return false, doorbell.Handled()
 	case runstate.Done, runstate.Busy:
 		w.cfg.Observer.StepDuplicate(ctx, j.bundle.Flow().Name, j.step.ID)
 	default: // gone, stale
 	}
-	return doorbell.Drop()
+	return false, doorbell.Drop()
 }
 
 func (w *Worker) terms(j *job) runstate.Terms {
@@ -102,27 +128,45 @@ func (w *Worker) reject(ctx context.Context, j *job) doorbell.Verdict {
 	return doorbell.Handled()
 }
 
-// work runs a claimed unit. asynq's context ends also when asynq loses its own lease, as in an outage of Redis; a call
-// that has been paid for goes on all the same, and only a stopping worker, a lost claim or the run's deadline cut it.
-func (w *Worker) work(asynq context.Context, j *job) doorbell.Verdict {
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(asynq))
-	defer cancel(nil)
-	stop := context.AfterFunc(asynq, func() {
-		if cause := context.Cause(asynq); errors.Is(cause, doorbell.ErrStopping) {
-			cancel(cause)
-		}
-	})
-	defer stop()
-	ctx, drop := w.claims.hold(ctx, j.task)
-	defer drop()
+// stay is the time that a unit is in this worker's hands.
+type stay struct {
+	claim
+	ctx  context.Context //nolint:containedctx // of the work: what waits for it holds it here, off the stack
+	end  context.CancelFunc
+	span trace.Span
+}
+
+// enter takes a claimed unit into hand. Only a stopping worker, a lost claim or the run's deadline end its context.
+func (w *Worker) enter(s *doorbell.Stint, j *job) *stay {
+	st := &stay{claim: claim{task: j.task}}
+	st.ctx, st.cut = s.Context()
+	w.claims.hold(&st.claim)
 	if j.grant.Left > 0 {
-		var end context.CancelFunc
-		ctx, end = context.WithTimeoutCause(ctx, j.grant.Left, errDeadline)
-		defer end()
+		st.ctx, st.end = context.WithTimeoutCause(st.ctx, j.grant.Left, errDeadline)
 	}
-	ctx, span := w.traceStep(ctx, j)
-	defer span.End()
-	res, err := w.execute(ctx, j)
+	st.ctx, st.span = w.traceStep(st.ctx, j)
+	return st
+}
+
+func (w *Worker) leave(st *stay) {
+	st.span.End()
+	if st.end != nil {
+		st.end()
+	}
+	w.claims.drop(&st.claim)
+	st.cut(nil)
+}
+
+// work works on one unit. A step waits here for its provider, so what takes stack is left to others.
+func (w *Worker) work(s *doorbell.Stint, j *job) doorbell.Verdict {
+	st := w.enter(s, j)
+	defer w.leave(st)
+	res, err := j.work.run(st.ctx)
+	return w.settle(st.ctx, j, res, err)
+}
+
+// settle records what came of the work, or gives the unit back.
+func (w *Worker) settle(ctx context.Context, j *job, res *result, err error) doorbell.Verdict {
 	var parked *executor.Parked
 	var elsewhere *elsewhereError
 	var cut *executor.InterruptedError
@@ -150,18 +194,15 @@ func (w *Worker) interrupted(ctx context.Context, j *job, cut *executor.Interrup
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errDeadline): // the script sees the deadline too, and ends the run
 		traceEnding(ctx, endedDeadline)
-		return w.begin(context.WithoutCancel(ctx), &job{payload: j.payload, task: j.task, bundle: j.bundle, step: j.step, inline: j.inline})
+		_, verdict := w.begin(context.WithoutCancel(ctx), &job{payload: j.payload, task: j.task, bundle: j.bundle, step: j.step})
+		return verdict
 	case errors.Is(cause, doorbell.ErrStopping):
 		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), redisPause)
 		defer cancel()
 		progress := j.grant.Progress
 		progress.Spent = cut.Spent
 		traceEnding(ctx, endedReleased)
-		if j.inline { // asynq knows nothing of it, and would put back only what this worker began with
-			w.giveBack(short, j, progress)
-			return doorbell.Handled()
-		}
-		_, _ = w.store.Release(short, j.task, progress) // else the claim ends by itself
+		w.giveBack(short, j, progress)
 		return doorbell.Again(0)
 	}
 	traceEnding(ctx, string(runstate.Lost))

@@ -1,7 +1,6 @@
 package tasks
 
 import (
-	"context"
 	"sync"
 
 	"fourfold/executor"
@@ -21,17 +20,6 @@ type strayKey struct {
 
 func newStrays() *strays { return &strays{count: map[strayKey]int64{}} }
 
-// watch counts the attempt from the end of its context until done is called.
-func (s *strays) watch(ctx context.Context, flow string, step executor.StepID) (done func()) {
-	key := strayKey{flow, step}
-	stop := context.AfterFunc(ctx, func() { s.add(key, 1) })
-	return func() {
-		if !stop() { // the context has ended: the attempt is counted, or is about to be
-			s.add(key, -1)
-		}
-	}
-}
-
 func (s *strays) add(key strayKey, n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,9 +35,7 @@ func (s *strays) list() []telemetry.StepStrays {
 	defer s.mu.Unlock()
 	out := make([]telemetry.StepStrays, 0, len(s.count))
 	for key, n := range s.count {
-		if n > 0 { // below: an attempt ended between its context's end and our being told
-			out = append(out, telemetry.StepStrays{Flow: key.flow, Step: key.step, Strays: n})
-		}
+		out = append(out, telemetry.StepStrays{Flow: key.flow, Step: key.step, Strays: n})
 	}
 	return out
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	mathrand "math/rand/v2"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"fourfold/executor"
@@ -13,9 +15,13 @@ import (
 )
 
 const (
-	sweepEvery   = time.Second
-	sweepHold    = 5 * time.Second // of the sweeper's lock: how long a queue goes unswept when its sweeper dies
-	sweepMost    = 200             // of each kind in one sweep; more follow in the next
+	sweepEvery = time.Second
+	sweepHold  = 5 * time.Second // of the sweeper's lock: how long a queue goes unswept when its sweeper dies
+	// sweepMost bounds what is looked up in one round trip, and sweepRounds how often in a sweep: two thousand visits cost Redis
+	// a tenth of a second, and a million open runs are looked at in ten minutes.
+	sweepMost    = 200
+	sweepRounds  = 10
+	sweepAtOnce  = 16 // runs that are worked on at a time: their scripts share round trips
 	visitSoonest = 10 * time.Second
 	visitLatest  = 5 * time.Minute
 	// orphanedAfter is how long a unit may be active in asynq without a claim before it is rung again: a worker claims at
@@ -38,6 +44,7 @@ type sweeper struct {
 	token   string
 	trimmed map[string]time.Time // queue → when its dead-letter index was last bounded
 	contact map[string]contact   // queue → how long its Redis has answered
+	next    map[string]time.Time // queue → when it is asked for the lead again; by this process' clock
 	// live says what asynq knows of doorbells.
 	live func(ctx context.Context, queue string, ids []string) (map[string]doorbell.Presence, error)
 }
@@ -47,61 +54,90 @@ type contact struct{ since, last time.Time }
 
 func newSweeper(w *Worker) *sweeper {
 	return &sweeper{
-		w: w, token: rand.Text(), trimmed: map[string]time.Time{}, contact: map[string]contact{},
+		w: w, token: rand.Text(), trimmed: map[string]time.Time{}, contact: map[string]contact{}, next: map[string]time.Time{},
 		live: func(ctx context.Context, queue string, ids []string) (map[string]doorbell.Presence, error) {
-			return doorbell.Live(ctx, w.cfg.Redis, queue, ids)
+			return doorbell.Live(ctx, w.scripts, queue, ids)
 		},
 	}
 }
 
-// run sweeps until ctx ends.
+// run sweeps until ctx ends: each second where it leads, and where another does it asks now and then, since a large fleet
+// that asks costs Redis more than what it asks for.
 func (s *sweeper) run(ctx context.Context) {
 	for pause(ctx, sweepEvery/2+mathrand.N(sweepEvery)) {
 		for _, queue := range s.w.queues() {
-			if err := s.sweep(ctx, queue); err != nil && ctx.Err() == nil {
+			if time.Now().Before(s.next[queue]) {
+				continue
+			}
+			lead, err := s.sweep(ctx, queue)
+			if err != nil && ctx.Err() == nil {
 				s.w.cfg.Logger.Warn("sweep failed", "queue", queue)
+			}
+			if err == nil && !lead {
+				s.next[queue] = nowPlus(s.askEvery() - sweepEvery)
 			}
 		}
 	}
 }
 
-func (s *sweeper) sweep(ctx context.Context, queue string) error {
-	store := s.w.store
-	now, err := store.Now(ctx)
+// askEvery is how long somebody who does not lead waits, on average, before he asks again: while the lock of a dead one may
+// stand anyway, and often enough to notice an outage in which claims could have ended.
+func (s *sweeper) askEvery() time.Duration {
+	return min(max(s.w.cfg.Lease/4, sweepEvery), sweepHold/2)
+}
+
+// sweep looks after a queue if this worker leads there.
+func (s *sweeper) sweep(ctx context.Context, queue string) (lead bool, err error) {
+	lead, now, err := s.w.store.Lead(ctx, queue, s.token, sweepHold)
 	if err != nil {
-		return err
-	}
-	lead, err := store.Lead(ctx, queue, s.token, sweepHold)
-	if err != nil {
-		return err
+		return false, err
 	}
 	settled := s.settled(queue, now)
 	if !lead {
-		return nil
+		return false, nil
 	}
+	for range sweepRounds {
+		more, err := s.round(ctx, queue, now, settled)
+		if err != nil || !more {
+			return true, err
+		}
+	}
+	return true, nil
+}
+
+// round does what is to be done now; more says that it found as much as it may at once, or made something to ring for.
+func (s *sweeper) round(ctx context.Context, queue string, now time.Time, settled bool) (more bool, err error) {
+	found, err := s.w.store.Look(ctx, queue, now, sweepHold, sweepMost)
+	if err != nil {
+		return false, err
+	}
+	redriven := 0
 	if settled {
-		if err := s.redriveDead(ctx, queue, now); err != nil {
-			return err
+		if redriven, err = s.redriveDead(ctx, queue, found.Dead); err != nil {
+			return false, err
 		}
-		if err := s.visit(ctx, queue, now); err != nil {
-			return err
+		lost, err := s.visit(ctx, queue, found.Due)
+		if err != nil {
+			return false, err
 		}
+		redriven += lost
+		more = len(found.Dead) == sweepMost || len(found.Due) == sweepMost
 	}
-	if err := s.ring(ctx, queue, now); err != nil {
-		return err
+	if err := s.ring(ctx, queue, found.Unrung); err != nil {
+		return false, err
 	}
 	if now.Sub(s.trimmed[queue]) > trimEvery {
 		s.trimmed[queue] = now
-		return store.TrimFailed(ctx, queue, failedKept, now.Add(-s.w.cfg.Retention))
+		err = s.w.store.TrimFailed(ctx, queue, failedKept, now.Add(-s.w.cfg.Retention))
 	}
-	return nil
+	return more || redriven > 0 || len(found.Unrung) == sweepMost, err
 }
 
 // settled says whether a claim that has ended is a dead worker's. After an outage of Redis claims have ended whose workers
 // live, and hold answers that have been paid for: those get the length of a lease to extend them first.
 func (s *sweeper) settled(queue string, now time.Time) bool {
 	c := s.contact[queue]
-	if now.Sub(c.last) > max(2*sweepEvery, s.w.cfg.Lease/2) {
+	if now.Sub(c.last) > max(2*s.askEvery(), s.w.cfg.Lease/2) {
 		c.since = now
 	}
 	c.last = now
@@ -109,29 +145,22 @@ func (s *sweeper) settled(queue string, now time.Time) bool {
 	return now.Sub(c.since) >= s.w.cfg.Lease
 }
 
-// redriveDead puts units whose claim has ended back into the outbox.
-func (s *sweeper) redriveDead(ctx context.Context, queue string, now time.Time) error {
-	dead, err := s.w.store.Dead(ctx, queue, now, sweepMost)
-	if err != nil {
-		return err
-	}
-	n := 0
-	for _, e := range dead {
+// redriveDead puts units whose claim has ended back into the outbox, and says how many.
+func (s *sweeper) redriveDead(ctx context.Context, queue string, dead []runstate.Entry) (int, error) {
+	var n atomic.Int64
+	err := each(dead, func(e runstate.Entry) error {
 		redriven, err := s.w.store.Redrive(ctx, e.Ref, e.Generation, []runstate.Entry{e}, true)
-		if err != nil {
-			return err
-		}
-		n += redriven
-	}
-	s.found(queue, "dead", n)
-	return nil
+		n.Add(int64(redriven))
+		return err
+	})
+	s.found(queue, "dead", int(n.Load()))
+	return int(n.Load()), err
 }
 
 // ring rings for outbox entries that are due: parked, redriven, or left behind by whoever should have rung.
-func (s *sweeper) ring(ctx context.Context, queue string, now time.Time) error {
-	entries, err := s.w.store.Unrung(ctx, queue, now, sweepMost)
-	if err != nil || len(entries) == 0 {
-		return err
+func (s *sweeper) ring(ctx context.Context, queue string, entries []runstate.Entry) error {
+	if len(entries) == 0 {
+		return nil
 	}
 	if err := s.w.relay.entries(ctx, entries); err != nil {
 		return err
@@ -140,16 +169,14 @@ func (s *sweeper) ring(ctx context.Context, queue string, now time.Time) error {
 	return nil
 }
 
-// visit looks at open runs in turn.
-func (s *sweeper) visit(ctx context.Context, queue string, now time.Time) error {
-	runs, err := s.w.store.Due(ctx, queue, now, sweepMost)
-	if err != nil {
-		return err
-	}
-	for _, run := range runs {
+// visit looks at open runs, and says how many units it has put back into the outbox.
+func (s *sweeper) visit(ctx context.Context, queue string, runs []string) (int, error) {
+	var lost atomic.Int64
+	var renewed sync.Map // bundles, each once
+	err := each(runs, func(run string) error {
 		id, ref, err := refOf(run)
 		if err != nil {
-			continue
+			return nil
 		}
 		jitter := mathrand.N(visitSoonest / 4)
 		change, idle, sha, err := s.w.store.Visit(ctx, ref, visitSoonest+jitter, visitLatest+jitter)
@@ -160,22 +187,52 @@ func (s *sweeper) visit(ctx context.Context, queue string, now time.Time) error 
 		case runstate.Overdue:
 			s.overdue(ctx, id, change)
 		case runstate.Open:
-			if err := s.redriveLost(ctx, ref, change.Generation, idle); err != nil {
+			n, err := s.redriveLost(ctx, ref, change.Generation, idle)
+			if err != nil {
 				return err
 			}
-			if _, err := s.w.store.RenewBundle(ctx, sha, bundleKeep); err != nil {
-				return err
+			lost.Add(int64(n))
+			if _, again := renewed.LoadOrStore(sha, true); again {
+				return nil
 			}
+			_, err = s.w.store.RenewBundle(ctx, sha, bundleKeep)
+			return err
 		default: // gone, done
 		}
+		return nil
+	})
+	s.found(queue, "lost", int(lost.Load()))
+	return int(lost.Load()), err
+}
+
+// each calls do with all items, some at a time, and returns an error of those that failed. After one no further is begun.
+func each[T any](items []T, do func(T) error) error {
+	if len(items) == 1 {
+		return do(items[0])
+	}
+	var next atomic.Int64
+	var failed atomic.Pointer[error]
+	var workers sync.WaitGroup
+	for range min(sweepAtOnce, len(items)) {
+		workers.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(items) && failed.Load() == nil; i = int(next.Add(1)) - 1 {
+				if err := do(items[i]); err != nil {
+					failed.Store(&err)
+				}
+			}
+		})
+	}
+	workers.Wait()
+	if err := failed.Load(); err != nil {
+		return *err
 	}
 	return nil
 }
 
-// redriveLost puts units of which asynq knows nothing any more back into the outbox.
-func (s *sweeper) redriveLost(ctx context.Context, ref runstate.Ref, generation int, idle []runstate.Idle) error {
+// redriveLost puts units of which asynq knows nothing any more back into the outbox, and says how many.
+func (s *sweeper) redriveLost(ctx context.Context, ref runstate.Ref, generation int, idle []runstate.Idle) (int, error) {
 	if len(idle) == 0 {
-		return nil
+		return 0, nil
 	}
 	ids := make([]string, len(idle))
 	for i, u := range idle {
@@ -183,7 +240,7 @@ func (s *sweeper) redriveLost(ctx context.Context, ref runstate.Ref, generation 
 	}
 	there, err := s.live(ctx, ref.Queue, ids)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	var lost []runstate.Entry
 	for i, u := range idle {
@@ -194,11 +251,9 @@ func (s *sweeper) redriveLost(ctx context.Context, ref runstate.Ref, generation 
 		}
 	}
 	if len(lost) == 0 {
-		return nil
+		return 0, nil
 	}
-	n, err := s.w.store.Redrive(ctx, ref, generation, lost, false)
-	s.found(ref.Queue, "lost", n)
-	return err
+	return s.w.store.Redrive(ctx, ref, generation, lost, false)
 }
 
 // overdue tells of a run that the visit ended.

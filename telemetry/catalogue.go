@@ -135,7 +135,7 @@ var catalogue = []Metric{
 		"Breakers that are open in one worker; a 0 is sent once, when they have closed.", "Which provider is not being called at all?",
 	},
 	{"queue.pending", Gauge, Tasks, ofQueue, true, "Tasks that a worker could begin now.", "Is there a backlog?"},
-	{"queue.active", Gauge, Tasks, ofQueue, true, "Tasks being worked on.", "Is the fleet busy?"},
+	{"queue.active", Gauge, Tasks, ofQueue, true, "Steps that workers have claimed.", "Is the fleet busy?"},
 	{"queue.scheduled", Gauge, Tasks, ofQueue, true, "Tasks due later.", "How much is put back for later?"},
 	{"queue.retry", Gauge, Tasks, ofQueue, true, "Tasks waiting to be delivered again.", "How much is being redelivered?"},
 	{"queue.archived", Gauge, Tasks, ofQueue, true, "Tasks that could not be handled at all.", "Does anything need a person?"},

@@ -44,6 +44,9 @@ func inflight(s *session) error {
 		crowds = []crowd{{job.Fourfold, 2_000, 1}, {job.Asynq, 2_000, 1}}
 	}
 	for _, c := range crowds {
+		if s.system != "" && c.system != s.system {
+			continue
+		}
 		if err := s.crowded(c); err != nil {
 			return err
 		}

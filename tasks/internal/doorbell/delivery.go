@@ -34,6 +34,7 @@ type Verdict struct {
 	kind   verdictKind
 	after  time.Duration
 	reason Reason
+	work   func(*Stint) Verdict
 }
 
 type verdictKind uint8
@@ -43,6 +44,7 @@ const (
 	handled
 	dropped
 	rejected
+	takenOver
 )
 
 // Handled says that the ring has done its work.
@@ -58,6 +60,12 @@ func Again(after time.Duration) Verdict { return Verdict{kind: again, after: max
 
 // Reject says that the ring can never be worked on. It is archived with the reason, where operators find it.
 func Reject(reason Reason) Verdict { return Verdict{kind: rejected, reason: reason} }
+
+// TakeOver says that the ring has done its work, because from now on somebody else than asynq knows what is to be done and
+// by whom: work is called on a goroutine of its own, while asynq forgets the ring. It still counts as running, and takes one
+// of the server's places, until it returns. Whoever takes over must give back himself what he does not finish; of work's
+// verdict, Again only says that he has done so. A panic is recovered, and only its type is kept.
+func TakeOver(work func(*Stint) Verdict) Verdict { return Verdict{kind: takenOver, work: work} }
 
 // Reason is why a ring was rejected: fixed words, never content, since asynq stores it and its tools show it. What is not
 // made of lower-case letters, digits, blanks and hyphens, 64 at most, is stored as "rejected".

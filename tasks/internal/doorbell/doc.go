@@ -21,6 +21,7 @@
 //   - yard.go is where idle servers wait, and how they are woken.
 //   - coalesce.go makes scripts of many goroutines share round trips.
 //   - handle.go runs the handler: fixed words for asynq, panics contained, contexts that end.
+//   - stint.go lets a handler work on what asynq has forgotten, and counts its place.
 //   - inspect.go and keep.go read queues, and keep asynq's archive small.
 //   - log.go and words.go replace texts that others wrote by fixed words.
 //

@@ -39,35 +39,42 @@ type handling struct {
 	runs     map[*run]struct{}
 	draining bool
 	aborted  bool
-	hold     bool   // after abort: asynq is about to give the rings back by itself
-	tally    Result // of the time since drain
+	hold     bool          // after abort: asynq is about to give the rings back by itself
+	empty    chan struct{} // made by emptied, closed when nobody runs; nil before
+	tally    Result        // of the time since drain
 }
 
-// run is one call of the handler.
-type run struct{ cancel context.CancelCauseFunc }
+// run is one call of the handler, or of what it has taken over.
+type run struct {
+	cancel context.CancelCauseFunc
+	taker  *taker // whose place it has
+}
 
 func newHandling(config ServerConfig) *handling {
 	return &handling{config: config, runs: map[*run]struct{}{}}
 }
 
-// of returns the handler of one asynq server, which tells its taker when a task has ended.
+// of returns the handler of one asynq server, which gives its place to the next when a task has ended.
 func (h *handling) of(k *taker) asynq.Handler {
-	return asynq.HandlerFunc(func(ctx context.Context, task *asynq.Task) error {
-		defer k.inFlight.Add(-1)
-		return h.process(ctx, task)
-	})
+	return asynq.HandlerFunc(func(ctx context.Context, task *asynq.Task) error { return h.process(ctx, task, k) })
 }
 
 // process is asynq's handler. Its errors are fixed words; panics end here, with only their type kept (D4).
-func (h *handling) process(ctx context.Context, task *asynq.Task) error {
+func (h *handling) process(ctx context.Context, task *asynq.Task, k *taker) error {
 	if task.Type() != taskType {
+		k.free()
 		return errUnknownType
 	}
 	d := newDelivery(ctx, task)
 	handlerCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := h.enter(cancel)
-	verdict, panicked := h.call(handlerCtx, d)
+	r := h.enter(cancel, k)
+	verdict, panicked := h.call(d.Queue, d.ID, func() Verdict { return h.config.Handler(handlerCtx, d) })
+	if verdict.kind == takenOver {
+		s := &Stint{handling: h, run: r, queue: d.Queue, id: d.ID, work: verdict.work}
+		go s.through()
+		return nil
+	}
 	hold := h.leave(r, verdict, panicked)
 	switch {
 	case panicked:
@@ -85,21 +92,25 @@ func (h *handling) process(ctx context.Context, task *asynq.Task) error {
 	return againError{verdict.after}
 }
 
-// call runs the handler and keeps a panic from going further.
-func (h *handling) call(ctx context.Context, d Delivery) (verdict Verdict, panicked bool) {
+// call runs a handler, or what it has taken over, and keeps a panic from going further.
+func (h *handling) call(queue, id string, do func() Verdict) (verdict Verdict, panicked bool) {
 	defer func() {
 		if x := recover(); x != nil {
 			panicked = true
-			h.config.Logger.Error("handler panicked", "queue", d.Queue, "task", d.ID, "type", fmt.Sprintf("%T", x))
+			h.panicked("handler panicked", queue, id, x)
 		}
 	}()
-	return h.config.Handler(ctx, d), false
+	return do(), false
+}
+
+func (h *handling) panicked(text, queue, id string, x any) {
+	h.config.Logger.Error(text, "queue", queue, "task", id, "type", fmt.Sprintf("%T", x))
 }
 
 func (h *handling) rejected(d Delivery, reason Reason) {
 	defer func() {
 		if x := recover(); x != nil {
-			h.config.Logger.Error("OnRejected panicked", "queue", d.Queue, "task", d.ID, "type", fmt.Sprintf("%T", x))
+			h.panicked("OnRejected panicked", d.Queue, d.ID, x)
 		}
 	}()
 	if h.config.OnRejected != nil {
@@ -107,22 +118,33 @@ func (h *handling) rejected(d Delivery, reason Reason) {
 	}
 }
 
-func (h *handling) enter(cancel context.CancelCauseFunc) *run {
-	r := &run{cancel: cancel}
+func (h *handling) enter(cancel context.CancelCauseFunc, k *taker) *run {
+	r := &run{taker: k}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.runs[r] = struct{}{}
+	h.endBy(r, cancel)
+	return r
+}
+
+// endBy makes cancel what abort calls. It is called under the lock.
+func (h *handling) endBy(r *run, cancel context.CancelCauseFunc) {
+	r.cancel = cancel
 	if h.aborted {
 		cancel(ErrStopping)
 	}
-	return r
 }
 
 // leave takes the run off the books, and says whether its answer should be held back for asynq to give the ring back.
 func (h *handling) leave(r *run, verdict Verdict, panicked bool) (hold bool) {
+	defer r.taker.free()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.runs, r)
+	if h.empty != nil && len(h.runs) == 0 {
+		close(h.empty)
+		h.empty = nil
+	}
 	if h.draining {
 		if panicked || verdict.kind == again {
 			h.tally.Requeued++
@@ -137,6 +159,19 @@ func (h *handling) running() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.runs)
+}
+
+// emptied is closed when nobody runs. It is asked once, when no more will enter.
+func (h *handling) emptied() <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	empty := make(chan struct{})
+	if len(h.runs) == 0 {
+		close(empty)
+	} else {
+		h.empty = empty
+	}
+	return empty
 }
 
 // drain begins to count how handlers end.

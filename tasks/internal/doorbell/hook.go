@@ -32,6 +32,9 @@ func (h *serverHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 			return next(ctx, cmd)
 		}
 		if a, ok := h.recognise(cmd); ok {
+			if !h.taker.await() {
+				return errParked
+			}
 			return h.taker.take(ctx, reply, a)
 		}
 		if cmd.Name() == "evalsha" {

@@ -249,12 +249,20 @@ func (s *Server) Shutdown(ctx context.Context) Result {
 
 // end waits for the handlers and for asynq.
 func (s *Server) end(ctx context.Context) {
+	begun := time.Now()
 	late := time.AfterFunc(s.config.Drain, func() { s.handling.abort(true) })
 	defer late.Stop()
 	down := make(chan struct{})
 	go func() {
 		defer close(down)
 		s.each((*asynq.Server).Shutdown)
+		empty := s.handling.emptied()
+		left := time.NewTimer(time.Until(begun.Add(s.config.Drain + giveBack)))
+		defer left.Stop()
+		select { // of what was taken over, asynq knows nothing
+		case <-empty:
+		case <-left.C:
+		}
 	}()
 	select {
 	case <-down:

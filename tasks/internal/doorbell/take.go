@@ -51,7 +51,8 @@ type taker struct {
 	patience patience
 	queues   int
 	slots    int
-	inFlight atomic.Int64 // handed to asynq and not finished
+	inFlight atomic.Int64  // handed to asynq and not finished, by whoever has taken it over
+	freed    chan struct{} // a place has become free; room for one
 	log      Logger
 
 	asks     map[string]ask // how each queue was asked last
@@ -65,7 +66,7 @@ type taker struct {
 func newTaker(rdb redis.UniversalClient, y *yard, p patience, queues, slots int, log Logger) *taker {
 	return &taker{
 		rdb: rdb, yard: y, patience: p, queues: queues, slots: slots, log: log,
-		asks: map[string]ask{}, empty: map[string]bool{}, appetite: 1,
+		asks: map[string]ask{}, empty: map[string]bool{}, appetite: 1, freed: make(chan struct{}, 1),
 	}
 }
 

@@ -396,12 +396,7 @@ func (s *Store) Expand(ctx context.Context, t Task, inFlight int, items [][]byte
 
 // Park gives the claim back until pause has passed; it is no attempt and no delivery. Words: Parked, Lost, Done, Gone.
 func (s *Store) Park(ctx context.Context, t Task, pause time.Duration, p Progress) (Word, error) {
-	return s.word(s.run(ctx, parkScript, t.Ref, t.Generation, t.Unit.String(), t.Token, pause.Milliseconds(), p.encode(), 1))
-}
-
-// Release gives the claim back at once, because the worker stops; asynq puts the task itself back. Words as for Park.
-func (s *Store) Release(ctx context.Context, t Task, p Progress) (Word, error) {
-	return s.word(s.run(ctx, parkScript, t.Ref, t.Generation, t.Unit.String(), t.Token, 0, p.encode(), 0))
+	return s.word(s.run(ctx, parkScript, t.Ref, t.Generation, t.Unit.String(), t.Token, pause.Milliseconds(), p.encode()))
 }
 
 func (s *Store) word(got []any, err error) (Word, error) {

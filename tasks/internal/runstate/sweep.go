@@ -32,41 +32,47 @@ func (s *Store) Beat(ctx context.Context, queue string, lease time.Duration, tas
 	return held, nil
 }
 
-// Lead takes or keeps the queue's sweeper lock, which only saves work: two sweepers at once do no harm.
-func (s *Store) Lead(ctx context.Context, queue, token string, hold time.Duration) (bool, error) {
-	got, err := s.rdb.SetNX(ctx, sweeperKey(queue), token, hold).Result()
-	if err != nil || got {
-		return got, err
+// Lead takes or keeps the queue's sweeper lock, which only saves work: two sweepers at once do no harm. It also says what
+// time it is, in the same round trip.
+func (s *Store) Lead(ctx context.Context, queue, token string, hold time.Duration) (lead bool, now time.Time, err error) {
+	pipe := s.rdb.Pipeline()
+	taken := pipe.SetNX(ctx, sweeperKey(queue), token, hold)
+	holder := pipe.Get(ctx, sweeperKey(queue))
+	clock := pipe.Time(ctx)
+	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) { // nil: the lock has ended in between
+		return false, time.Time{}, err
 	}
-	holder, err := s.rdb.Get(ctx, sweeperKey(queue)).Result()
-	if errors.Is(err, redis.Nil) || holder != token {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	return true, s.rdb.PExpire(ctx, sweeperKey(queue), hold).Err()
+	return taken.Val() || holder.Val() == token, clock.Val(), nil
 }
 
 // Now is the Redis server's clock, by which all scores are set.
 func (s *Store) Now(ctx context.Context) (time.Time, error) { return s.rdb.Time(ctx).Result() }
 
-// Dead lists units whose claim ended before now: their worker died or stalled.
-func (s *Store) Dead(ctx context.Context, queue string, now time.Time, most int) ([]Entry, error) {
-	return s.entries(ctx, queue, claimsKey(queue), now, most, parseClaim)
+// Found is what a queue's sweeper must do something about.
+type Found struct {
+	Dead   []Entry  // units whose claim has ended: their worker died or stalled
+	Due    []string // open runs that must be looked at
+	Unrung []Entry  // outbox entries: parked and redriven ones that are due, and those whose maker did not ring within two seconds
 }
 
-// Unrung lists outbox entries that the sweeper must ring: parked and redriven ones that are due, and those whose maker
-// did not ring them itself within two seconds.
-func (s *Store) Unrung(ctx context.Context, queue string, now time.Time, most int) ([]Entry, error) {
-	return s.entries(ctx, queue, outboxKey(queue), now, most, ParseEntry)
-}
-
-func (s *Store) entries(ctx context.Context, queue, key string, until time.Time, most int, parse func(string, string) (Entry, error)) ([]Entry, error) {
-	members, err := s.rdb.ZRangeByScore(ctx, key, &redis.ZRangeBy{Min: "-inf", Max: strconv.FormatInt(until.UnixMilli(), 10), Count: int64(most)}).Result()
-	if err != nil {
-		return nil, err
+// Look finds what has to be done now, at most most of each, in one round trip, and holds the sweeper's lock for longer.
+func (s *Store) Look(ctx context.Context, queue string, now time.Time, hold time.Duration, most int) (Found, error) {
+	until := &redis.ZRangeBy{Min: "-inf", Max: strconv.FormatInt(now.UnixMilli(), 10), Count: int64(most)}
+	pipe := s.rdb.Pipeline()
+	pipe.PExpire(ctx, sweeperKey(queue), hold)
+	claims := pipe.ZRangeByScore(ctx, claimsKey(queue), until)
+	due := pipe.ZRangeByScore(ctx, dueKey(queue), until)
+	outbox := pipe.ZRangeByScore(ctx, outboxKey(queue), until)
+	if _, err := pipe.Exec(ctx); err != nil {
+		return Found{}, err
 	}
+	return Found{
+		Dead: s.entries(ctx, queue, claimsKey(queue), claims.Val(), parseClaim),
+		Due:  due.Val(), Unrung: s.entries(ctx, queue, outboxKey(queue), outbox.Val(), ParseEntry),
+	}, nil
+}
+
+func (s *Store) entries(ctx context.Context, queue, key string, members []string, parse func(string, string) (Entry, error)) []Entry {
 	out := make([]Entry, 0, len(members))
 	for _, m := range members {
 		e, err := parse(queue, m)
@@ -76,7 +82,7 @@ func (s *Store) entries(ctx context.Context, queue, key string, until time.Time,
 		}
 		out = append(out, e)
 	}
-	return out, nil
+	return out
 }
 
 // Rung removes outbox entries whose doorbells have been rung.
@@ -86,11 +92,6 @@ func (s *Store) Rung(ctx context.Context, queue string, entries ...Entry) error 
 		members[i] = e.Member()
 	}
 	return rungScript.Run(ctx, s.rdb, []string{outboxKey(queue)}, members...).Err()
-}
-
-// Due lists open runs that the sweeper must look at.
-func (s *Store) Due(ctx context.Context, queue string, now time.Time, most int) ([]string, error) {
-	return s.rdb.ZRangeByScore(ctx, dueKey(queue), &redis.ZRangeBy{Min: "-inf", Max: strconv.FormatInt(now.UnixMilli(), 10), Count: int64(most)}).Result()
 }
 
 // Idle is a runnable unit that is neither claimed nor in the outbox: it should be in the queue.
