@@ -37,6 +37,7 @@ type Client struct {
 	rdb       redis.UniversalClient // a copy, on which the scripts of many goroutines share round trips
 	store     *runstate.Store
 	relay     *relay
+	shapes    shapes
 	poster    *doorbell.Ringer // whose tasks the store can post; nil: it cannot
 	hints     *hints
 	retention time.Duration
@@ -149,7 +150,7 @@ func (c *Client) newRun(s Submission) (RunID, runstate.NewRun, error) {
 	run := newRunID(s.Queue, f.Name, s.Key)
 	sum := sha256.Sum256(input)
 	return run, runstate.NewRun{
-		Ref: run.ref(), Flow: f.Name, BundleSHA: s.Bundle.SHA().String(), InputHash: base64.RawURLEncoding.EncodeToString(sum[:12]), Graph: graphOf(f),
+		Ref: run.ref(), BundleSHA: s.Bundle.SHA().String(), InputHash: base64.RawURLEncoding.EncodeToString(sum[:12]), Shape: c.shapes.of(s.Bundle),
 		Window: f.Deadline, Retention: c.retention, FailFast: f.FailFast, OnDone: s.OnDone, Input: input,
 	}, nil
 }
@@ -159,7 +160,7 @@ const mostPosted = 64
 
 // posts are the tasks of the run's roots, or nil, if the store must leave them to the relay.
 func (c *Client) posts(ctx context.Context, b *flow.Bundle, run RunID, n runstate.NewRun) []runstate.Post {
-	roots := n.Roots()
+	roots := n.Shape.Roots
 	if c.poster == nil || len(roots) > mostPosted {
 		return nil
 	}
@@ -174,25 +175,6 @@ func (c *Client) posts(ctx context.Context, b *flow.Bundle, run RunID, n runstat
 		}
 	}
 	return posts
-}
-
-func graphOf(f *flow.Flow) []runstate.Node {
-	graph := make([]runstate.Node, len(f.Steps))
-	for i, s := range f.Steps {
-		graph[i] = runstate.Node{
-			ID: s.ID.String(), Parents: edgesOf(s.Needs), Children: edgesOf(s.Children), Absorbable: s.Absorbable(),
-			DegradeItems: s.ForEach != nil && s.ForEach.DegradeFailed,
-		}
-	}
-	return graph
-}
-
-func edgesOf(edges []flow.Edge) []runstate.Edge {
-	out := make([]runstate.Edge, len(edges))
-	for i, e := range edges {
-		out[i] = runstate.Edge{Step: e.Index, Mode: "roa"[e.Mode]}
-	}
-	return out
 }
 
 // Cancel ends every open step of the run as FAILED, canceled: calls in flight are cut, nothing further is spent. finished

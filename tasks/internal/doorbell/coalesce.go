@@ -11,7 +11,7 @@ const (
 	// lanes is how many round trips a coalescing client has under way to one Redis node.
 	lanes = 2
 	// scriptsPerFlight bounds a pipeline: Redis serves other clients between them.
-	scriptsPerFlight = 64
+	scriptsPerFlight = 16
 )
 
 // Coalesce makes EVALSHA commands of many goroutines share round trips, and returns the client. While a lane is free, a

@@ -9,29 +9,12 @@ import (
 	"fourfold/executor"
 )
 
-// Node is one step of the graph of a run.
-type Node struct {
-	ID         string
-	Parents    []Edge
-	Children   []Edge
-	Absorbable bool // its failure counts as DEGRADED for the run
-	// DegradeItems: a FAILED item of this for_each step counts as DEGRADED with the value null.
-	DegradeItems bool
-}
-
-// Edge names the other end of an edge by its topological index; Mode is 'r', 'o' or 'a'.
-type Edge struct {
-	Step int
-	Mode byte
-}
-
 // NewRun is a run to be made.
 type NewRun struct {
 	Ref
-	Flow      string
 	BundleSHA string // hex
 	InputHash string // short: with the SHA it says whether a key is used again for the same
-	Graph     []Node
+	Shape     *Shape
 	Window    time.Duration // deadline from now; 0: none
 	Retention time.Duration // of the finished run
 	FailFast  bool
@@ -83,9 +66,9 @@ func (n NewRun) args(head string, posts []Post) []any {
 	}
 	retention := strconv.FormatInt(n.Retention.Milliseconds(), 10)
 	window := strconv.FormatInt(n.Window.Milliseconds(), 10)
-	roots := n.Roots()
-	args := make([]any, 0, 14+len(roots)*(1+nargs)+4*len(n.Graph))
-	args = append(args, n.Run, head, len(n.Graph), window, window+"|"+retention+"|"+flag(n.FailFast)+"|"+n.OnDone, n.Input,
+	roots := n.Shape.Roots
+	args := make([]any, 0, 12+len(roots)*(1+nargs)+len(n.Shape.fields))
+	args = append(args, n.Run, head, n.Shape.steps, window, window+"|"+retention+"|"+flag(n.FailFast)+"|"+n.OnDone, n.Input,
 		FirstVisit.Milliseconds(), len(roots), nkeys, nargs)
 	for _, root := range roots {
 		args = append(args, root)
@@ -93,57 +76,10 @@ func (n NewRun) args(head string, posts []Post) []any {
 	for _, p := range posts {
 		args = append(args, p.Args...)
 	}
-	args = append(args, "r", "o|1|"+strconv.Itoa(len(n.Graph))+"|0|0|0|0|0|0|", "f", n.Flow)
 	if n.Trace != "" {
 		args = append(args, "t", n.Trace)
 	}
-	for i, node := range n.Graph {
-		step := strconv.Itoa(i)
-		args = append(args, "g"+step, node.encode())
-		if len(node.Parents) > 0 {
-			args = append(args, "s"+step, "w|"+strconv.Itoa(len(node.Parents))+"|")
-		}
-	}
-	return args
-}
-
-// Roots are the steps that can begin at once, ascending.
-func (n NewRun) Roots() []int {
-	var roots []int
-	for i, node := range n.Graph {
-		if len(node.Parents) == 0 {
-			roots = append(roots, i)
-		}
-	}
-	return roots
-}
-
-func (n Node) encode() string {
-	var b strings.Builder
-	b.WriteString(n.ID)
-	b.WriteByte('|')
-	if n.Absorbable {
-		b.WriteByte('a')
-	}
-	if n.DegradeItems {
-		b.WriteByte('n')
-	}
-	for _, p := range n.Parents {
-		if p.Mode == 'a' {
-			b.WriteByte('v')
-			break
-		}
-	}
-	edges := func(es []Edge) {
-		b.WriteByte('|')
-		for _, e := range es {
-			b.WriteString(strconv.Itoa(e.Step))
-			b.WriteByte(e.Mode)
-		}
-	}
-	edges(n.Parents)
-	edges(n.Children)
-	return b.String()
+	return append(args, n.Shape.fields...)
 }
 
 func flag(b bool) string {
