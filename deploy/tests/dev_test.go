@@ -86,12 +86,12 @@ func deafAgent(t *testing.T) string {
 	return conn.LocalAddr().String()
 }
 
-// plainEnv is the container's environment, as far as it is written out.
+// plainEnv is the container's environment, as far as it is written out. The node is this machine.
 func (c container) plainEnv() []string {
 	var env []string
 	for _, e := range c.Env {
 		if e.Value != "" {
-			env = append(env, e.Name+"="+e.Value)
+			env = append(env, e.Name+"="+strings.ReplaceAll(e.Value, "$(NODE_IP)", "127.0.0.1"))
 		}
 	}
 	return env
