@@ -44,7 +44,21 @@ type StepStatus struct {
 	Reason    provider.Reason
 	Marker    Marker  // outgoing
 	Items     *Counts // of a for_each step: its finished items by outcome
+	WaitsFor  WaitsFor
+	Waits     time.Time // since when; zero when it waits for nothing
 }
+
+// WaitsFor is what keeps a step from going on that could run now: a queued step, or a for_each step of whose items none is
+// running. Empty: nothing does.
+type WaitsFor string
+
+// What a step waits for.
+const (
+	WaitsForWorker   WaitsFor = "worker"   // none has taken it yet
+	WaitsForProvider WaitsFor = "provider" // which may not be called for now
+	WaitsForHandler  WaitsFor = "handler"  // no worker that took it has the handler it names
+	WaitsForChain    WaitsFor = "chain"    // or the chain, or somebody in it who can do all that it requires
+)
 
 // Status is the status document of a run.
 type Status struct {
@@ -98,6 +112,8 @@ type stepJSON struct {
 	Usage        executor.Usage        `json:"token_usage,omitzero"`
 	Items        *Counts               `json:"items,omitempty"`
 	Marker       *Marker               `json:"marker,omitempty"`
+	WaitsFor     WaitsFor              `json:"waits_for,omitempty"`
+	Waits        *time.Time            `json:"waits_since,omitempty"`
 }
 
 // JSON writes the public status document, content included: what `enqueue status --json` prints. Absent keys: outcome
@@ -121,7 +137,12 @@ func (s Status) JSON() ([]byte, error) {
 
 func (s StepStatus) public() stepJSON {
 	if s.State != StateDone {
-		return stepJSON{Step: s.Step, State: s.State, Items: s.Items}
+		doc := stepJSON{Step: s.Step, State: s.State, Items: s.Items, WaitsFor: s.WaitsFor}
+		if !s.Waits.IsZero() {
+			since := s.Waits.UTC()
+			doc.Waits = &since
+		}
+		return doc
 	}
 	ms := s.Latency.Milliseconds()
 	doc := stepJSON{
@@ -172,8 +193,12 @@ func stepStatusOf(rec runstate.StepRecord, ids []executor.StepID, i int, sha flo
 		st.State = StateWaiting
 	case runstate.StepQueued:
 		st.State = StateQueued
+		st.WaitsFor, st.Waits = waitsFor(rec)
 	case runstate.StepRunning, runstate.StepExpanded:
 		st.State = StateRunning
+		if at := slices.IndexFunc(rec.Items, queued); at >= 0 && !slices.ContainsFunc(rec.Items, runs) {
+			st.WaitsFor, st.Waits = waitsFor(rec.Items[at])
+		}
 	case runstate.StepDone:
 		end := rec.End
 		if len(rec.Items) > 0 {
@@ -184,6 +209,23 @@ func stepStatusOf(rec runstate.StepRecord, ids []executor.StepID, i int, sha flo
 		st.Provider, st.ErrorKind, st.Reason = end.Provider, end.ErrorKind, end.Reason
 	}
 	return st
+}
+
+func queued(item runstate.StepRecord) bool { return item.State == runstate.StepQueued }
+func runs(item runstate.StepRecord) bool   { return item.State == runstate.StepRunning }
+
+// waitsFor says what a queued unit waits for, and since when.
+func waitsFor(rec runstate.StepRecord) (WaitsFor, time.Time) {
+	switch w := rec.Waiting; {
+	case w.Parked.IsZero():
+		return WaitsForWorker, rec.Due
+	case w.Lacks == runstate.LacksHandler:
+		return WaitsForHandler, w.Parked
+	case w.Lacks == runstate.LacksChain:
+		return WaitsForChain, w.Parked
+	default:
+		return WaitsForProvider, w.Parked
+	}
 }
 
 func envelopeOf(id executor.StepID, o executor.Outcome, c runstate.Cause, end runstate.StepEnd, sha flow.SHA) executor.Envelope {

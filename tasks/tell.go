@@ -95,5 +95,9 @@ func (*elsewhereError) Error() string { return "tasks: this worker has not got w
 
 func (w *Worker) elsewhere(j *job) error {
 	w.cfg.Logger.Error("this worker has not got what the step names", "run", j.Run, "step", j.step.ID, "chain", j.step.Chain, "handler", j.step.Handler)
+	j.grant.Progress.Lacks = runstate.LacksChain
+	if j.step.Handler != "" {
+		j.grant.Progress.Lacks = runstate.LacksHandler
+	}
 	return &elsewhereError{&executor.Parked{NotBefore: nowPlus(elsewherePause), Spent: j.grant.Progress.Spent}}
 }

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -121,6 +122,20 @@ func openRun(t *testing.T) tasks.Status {
 	return st
 }
 
+// waitingRun has a step for each thing that a step may wait for.
+func waitingRun(t *testing.T) tasks.Status {
+	t.Helper()
+	st := openRun(t)
+	st.Steps, st.Counts, st.Marker = nil, tasks.Counts{}, tasks.Marker{}
+	for i, w := range []tasks.WaitsFor{tasks.WaitsForHandler, tasks.WaitsForChain, tasks.WaitsForProvider, tasks.WaitsForWorker} {
+		st.Steps = append(st.Steps, tasks.StepStatus{
+			Envelope: executor.Envelope{Step: executor.MustStepID("needs-" + string(w))}, State: tasks.StateQueued,
+			WaitsFor: w, Waits: st.Created.Add(time.Duration(i) * time.Second),
+		})
+	}
+	return st
+}
+
 func TestAStatusForPeople(t *testing.T) {
 	s, out, _ := streams()
 	session := &session{streams: s}
@@ -132,11 +147,43 @@ func TestAStatusForPeople(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	out.WriteString("\n----\n")
+	showStatus(s, waitingRun(t), waitingRun(t).Created.Add(3*time.Minute))
 	golden(t, "status.txt", out.String())
 	out.Reset()
 	session.named = true
 	if err := session.show(openRun(t)); err != nil || !strings.HasPrefix(out.String(), "flow ") {
 		t.Errorf("%v; a run that is named already is named again:\n%s", err, out)
+	}
+}
+
+// The longest names and numbers there may be.
+func TestAStatusIsNoWiderThanItsScreen(t *testing.T) {
+	wide := degradedRun(t)
+	for i := range wide.Steps {
+		s := &wide.Steps[i]
+		s.Step = executor.MustStepID(strings.Repeat("s", 61) + "-" + strconv.Itoa(i))
+		s.Provider = provider.MustName(strings.Repeat("p", 63))
+		s.Model = executor.ModelVersionOf(strings.Repeat("m", 100))
+		s.ErrorKind, s.Reason, s.FailureClass = provider.KindOutputValidation, provider.ReasonContentFilter, executor.ClassUpstream5xx
+		s.Attempts, s.Latency, s.Usage = 1000, 100*time.Hour, executor.Tokens(12_345_678, 1_234_567)
+	}
+	for _, columns := range []int{0, 100, 80, 60, 40} {
+		s, out, _ := streams()
+		s.Columns = columns
+		stepTable(s, wide.Steps).Write(out, "")
+		room := columns
+		if room == 0 {
+			room = cli.Width
+		}
+		for line := range strings.Lines(out.String()) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > room {
+				t.Errorf("%d of %d columns: %s", n, room, line)
+			}
+		}
+		if !strings.Contains(out.String(), "1  ABSTAINED") || !strings.Contains(out.String(), "OUTCOME") {
+			t.Errorf("%d columns: steps cannot be told apart:\n%s", columns, out)
+		}
 	}
 }
 
@@ -154,7 +201,7 @@ func TestTimesBelowAMillisecondAreNotNothing(t *testing.T) {
 func TestAStatusForPrograms(t *testing.T) {
 	s, out, _ := streams()
 	session := &session{streams: s, json: true}
-	for _, st := range []tasks.Status{degradedRun(t), openRun(t)} {
+	for _, st := range []tasks.Status{degradedRun(t), openRun(t), waitingRun(t)} {
 		if err := session.show(st); err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +221,7 @@ func TestListsForPeople(t *testing.T) {
 	long := degradedRun(t)
 	long.Flow, long.Outcome = "a-flow-whose-name-goes-on-and-on", executor.OutcomeAbstained
 	long.Marker = tasks.Marker{Outcome: executor.OutcomeDegraded, Step: executor.MustStepID("classify-tables-and-more"), Cause: tasks.CauseUpstream5xx}
-	showRuns(s, []tasks.Status{degradedRun(t), openRun(t)}, now)
+	showRuns(s, []tasks.Status{degradedRun(t), openRun(t), waitingRun(t)}, now)
 	showRuns(s, []tasks.Status{long}, now)
 	showRuns(s, nil, now)
 	showQueues(s, []tasks.QueueStatus{

@@ -18,13 +18,13 @@ type listCommand struct {
 	Queue   queueFlag `placeholder:"QUEUE" help:"Only this queue; default all."`
 	Outcome *string   `placeholder:"OUTCOME" help:"Only finished runs with this outcome: OK, DEGRADED, ABSTAINED or FAILED."`
 	Open    bool      `help:"Only open runs."`
-	Stuck   bool      `help:"Only open runs that nothing has happened to for too long."`
+	Stuck   bool      `help:"Only open runs that nobody serves: no worker has their queue, or the handler or chain of a step."`
 	Limit   int       `default:"50" help:"At most so many."`
 }
 
 // Help is what --help adds.
 func (listCommand) Help() string {
-	return "STEP and CAUSE say what the outcome is due to. " + cli.CountsHeading + " counts the steps that are OK, DEGRADED, ABSTAINED, FAILED and skipped. Names that do not fit are cut; --json has them whole."
+	return "STEP and CAUSE say what the outcome is due to, or what an open run waits for: no worker, no provider, no handler, no chain. " + cli.CountsHeading + " counts the steps that are OK, DEGRADED, ABSTAINED, FAILED and skipped. Names that do not fit are cut; --json has them whole."
 }
 
 func (c *listCommand) Run(ctx context.Context, g *globals, streams cli.Streams) error {
@@ -88,6 +88,8 @@ func showRuns(s cli.Streams, runs []tasks.Status, now time.Time) {
 	t := cli.Table{
 		Header: []string{"RUN", "FLOW", "OUTCOME", "STEP", "CAUSE", cli.CountsHeading, "AGE"},
 		Cut:    []int{1, 3},
+		Drop:   []int{5, 1}, // a run's id is whole, or nobody could copy it
+		Width:  s.Columns,
 		Colour: cli.OutcomeColour(s),
 	}
 	for _, st := range runs {
@@ -95,7 +97,11 @@ func showRuns(s cli.Streams, runs []tasks.Status, now time.Time) {
 		if st.Outcome != executor.OutcomeNone {
 			outcome = st.Outcome.String()
 		}
-		if m := st.Marker; !m.Step.IsZero() {
+		m, w := st.Marker, longest(st.Steps)
+		switch {
+		case w.WaitsFor != "" && (m.Step.IsZero() || now.Sub(w.Waits) > time.Minute):
+			step, cause = w.Step.String(), "no "+string(w.WaitsFor)
+		case !m.Step.IsZero():
 			step, cause = m.Step.String(), m.Cause.String()
 		}
 		t.Rows = append(t.Rows, []string{
@@ -107,6 +113,16 @@ func showRuns(s cli.Streams, runs []tasks.Status, now time.Time) {
 		return
 	}
 	t.Write(s.Out, "")
+}
+
+// longest is the step that has waited longest for what is not its parents; without any, none.
+func longest(steps []tasks.StepStatus) (w tasks.StepStatus) {
+	for _, s := range steps {
+		if s.WaitsFor != "" && (w.WaitsFor == "" || s.Waits.Before(w.Waits)) {
+			w = s
+		}
+	}
+	return w
 }
 
 // age is a duration in its largest unit.
@@ -151,7 +167,7 @@ func showQueues(s cli.Streams, queues []tasks.QueueStatus) {
 		fmt.Fprintln(s.Out, "no queues")
 		return
 	}
-	t := cli.Table{Header: []string{"QUEUE", "PENDING", "ACTIVE", "SCHEDULED", "RETRY", "ARCHIVED", "OUTBOX", "OPEN", "FAILED", "OLDEST", "STATE"}}
+	t := cli.Table{Header: []string{"QUEUE", "PENDING", "ACTIVE", "SCHEDULED", "RETRY", "ARCHIVED", "OUTBOX", "OPEN", "FAILED", "OLDEST", "STATE"}, Cut: []int{0}, Width: s.Columns}
 	for _, q := range queues {
 		state := ""
 		if q.Paused {

@@ -18,8 +18,8 @@ func (s *session) notice(ctx context.Context, run tasks.RunID, say func(string))
 	var watching sync.WaitGroup
 	watching.Go(func() {
 		read := func() (tasks.Status, error) { return s.client.Status(ctx, run, tasks.NoValues) }
-		if stands(ctx, read) {
-			say(fmt.Sprintf("no step has begun; is a worker serving queue %s? (see: enqueue queues)", run.Queue()))
+		if st, still := stands(ctx, read); still {
+			say(noticeText(st))
 		}
 	})
 	return func() {
@@ -28,19 +28,28 @@ func (s *session) notice(ctx context.Context, run tasks.RunID, say func(string))
 	}
 }
 
-// stands says whether a run has open steps of which none began within noticeAfter. It is false when ctx ends before.
-func stands(ctx context.Context, read func() (tasks.Status, error)) bool {
+// noticeText says what a run that stands still waits for.
+func noticeText(st tasks.Status) string {
+	if w := longest(st.Steps); w.WaitsFor != "" && w.WaitsFor != tasks.WaitsForWorker {
+		return fmt.Sprintf("step %s has not begun: %s", w.Step, waitsText(w.WaitsFor, st.Run.Queue()))
+	}
+	return fmt.Sprintf("no step has begun; is a worker serving queue %s? (see: enqueue queues)", st.Run.Queue())
+}
+
+// stands says whether a run has open steps of which none began within noticeAfter, and how it stands then. It is false when
+// ctx ends before.
+func stands(ctx context.Context, read func() (tasks.Status, error)) (tasks.Status, bool) {
 	before, err := read()
 	if err != nil || before.Done() {
-		return false
+		return before, false
 	}
 	select {
 	case <-time.After(noticeAfter):
 	case <-ctx.Done():
-		return false
+		return before, false
 	}
 	now, err := read()
-	return err == nil && !now.Done() && begun(now) == begun(before) && !running(now)
+	return now, err == nil && !now.Done() && begun(now) == begun(before) && !running(now)
 }
 
 // begun is how many steps have begun, whether or not they have ended.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,7 +39,7 @@ func TestARunStandsWhenNoStepBeganInFiveSeconds(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			begin, asked := time.Now(), 0
-			got := stands(t.Context(), func() (tasks.Status, error) {
+			_, got := stands(t.Context(), func() (tasks.Status, error) {
 				if asked++; asked == 1 {
 					return c.first, nil
 				}
@@ -58,11 +59,22 @@ func TestNobodyIsToldOfARunThatIsNoLongerWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if stands(ctx, func() (tasks.Status, error) { return inStates(tasks.StateQueued), nil }) {
+		if _, still := stands(ctx, func() (tasks.Status, error) { return inStates(tasks.StateQueued), nil }); still {
 			t.Error("told after the wait was over")
 		}
-		if stands(t.Context(), func() (tasks.Status, error) { return tasks.Status{}, errors.New("gone") }) {
+		if _, still := stands(t.Context(), func() (tasks.Status, error) { return tasks.Status{}, errors.New("gone") }); still {
 			t.Error("told of a run that cannot be read")
 		}
 	})
+}
+
+func TestTheNoticeSaysWhatARunThatStandsStillWaitsFor(t *testing.T) {
+	st := inStates(tasks.StateQueued)
+	if got, want := noticeText(st), "no step has begun; is a worker serving queue"; !strings.HasPrefix(got, want) {
+		t.Errorf("%q", got)
+	}
+	st.Steps[0].WaitsFor, st.Steps[0].Waits = tasks.WaitsForHandler, time.Now()
+	if got, want := noticeText(st), "has not begun: no worker that took it has its handler"; !strings.HasSuffix(got, want) {
+		t.Errorf("%q", got)
+	}
 }

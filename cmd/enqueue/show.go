@@ -42,7 +42,7 @@ func (s *session) show(st tasks.Status) error {
 		if !s.named {
 			fmt.Fprintf(s.streams.Out, runLine, st.Run)
 		}
-		showStatus(s.streams, st)
+		showStatus(s.streams, st, time.Now())
 		return nil
 	}
 	data, err := st.JSON()
@@ -56,8 +56,8 @@ func (s *session) show(st tasks.Status) error {
 // runLine is the first line of a status for people.
 const runLine = "run      %s\n"
 
-// showStatus prints a status document for people, but for its first line.
-func showStatus(s cli.Streams, st tasks.Status) {
+// showStatus prints a status document for people, but for its first line, with ages as of now.
+func showStatus(s cli.Streams, st tasks.Status, now time.Time) {
 	w := s.Out
 	fmt.Fprintf(w, "flow     %s, bundle %.12s\n", st.Flow, st.BundleSHA)
 	fmt.Fprintf(w, "state    %s%s\n", st.State, took(st))
@@ -66,9 +66,46 @@ func showStatus(s cli.Streams, st tasks.Status) {
 	} else if why := because(st.Marker); why != "" {
 		fmt.Fprintf(w, "so far   %s%s\n", st.Marker.Outcome, why)
 	}
-	fmt.Fprintf(w, "steps    %s\n\n", countsText(st.Counts))
+	fmt.Fprintf(w, "steps    %s\n", countsText(st.Counts))
+	for _, line := range waiting(st, now) {
+		fmt.Fprintln(w, cli.Wrap("waiting  "+line, " ", "         "))
+	}
+	fmt.Fprintln(w)
 	stepTable(s, st.Steps).Write(w, "")
 	showValues(w, st)
+}
+
+// waitingAfter is how long a step waits before it is worth a line, and waitingMost how many lines there are.
+const (
+	waitingAfter = 5 * time.Second
+	waitingMost  = 3
+)
+
+// waiting says what steps wait for that could run now.
+func waiting(st tasks.Status, now time.Time) []string {
+	var lines []string
+	for _, step := range st.Steps {
+		waits := now.Sub(step.Waits)
+		if step.WaitsFor == "" || step.Waits.IsZero() || waits < waitingAfter || len(lines) == waitingMost {
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("%s, for %s: %s", step.Step, age(waits), waitsText(step.WaitsFor, st.Run.Queue())))
+	}
+	return lines
+}
+
+func waitsText(w tasks.WaitsFor, queue string) string {
+	switch w {
+	case tasks.WaitsForWorker:
+		return "no worker has taken it; is one serving queue " + queue + "?"
+	case tasks.WaitsForHandler:
+		return "no worker that took it has its handler"
+	case tasks.WaitsForChain:
+		return "no worker that took it has its chain, or a provider in it that can do all that it requires"
+	case tasks.WaitsForProvider:
+		return "its provider may not be called yet"
+	}
+	return string(w)
 }
 
 func took(st tasks.Status) string {
@@ -104,6 +141,9 @@ func countsText(c tasks.Counts) string {
 func stepTable(s cli.Streams, steps []tasks.StepStatus) cli.Table {
 	t := cli.Table{
 		Header: []string{"STEP", "OUTCOME", "CAUSE", "ATTEMPTS", "LATENCY", "PROVIDER", "ERROR", "MODEL", "IN", "OUT"},
+		Cut:    []int{0, 5, 6, 7},
+		Drop:   []int{7, 9, 8, 5, 4, 3},
+		Width:  s.Columns,
 		Colour: cli.OutcomeColour(s),
 	}
 	for _, st := range steps {

@@ -21,17 +21,22 @@ type Streams struct {
 	Terminal bool // Err is a person's terminal: progress bars are welcome
 	Screen   bool // Out is one
 	Colour   bool // Out is one, and NO_COLOR is not set
+	Columns  int  // of Out, if it is one; zero: not known
 }
 
 // Standard is this process's own ends.
 func Standard() Streams {
 	person := func(f *os.File) bool { return term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" }
-	screen := person(os.Stdout)
+	screen, columns := person(os.Stdout), 0
+	if screen {
+		columns, _, _ = term.GetSize(int(os.Stdout.Fd())) // zero with an error
+	}
 	return Streams{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		Terminal: person(os.Stderr),
 		Screen:   screen,
 		Colour:   screen && os.Getenv("NO_COLOR") == "",
+		Columns:  columns,
 	}
 }
 

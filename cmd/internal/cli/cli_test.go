@@ -113,15 +113,36 @@ func TestATableFitsItsWidthByCuttingWhatMayBeCut(t *testing.T) {
 		want []string
 	}{
 		{"fits", []string{long(60), long(38)}, []int{0, 1}, []string{long(60), long(38)}},
-		{"the widest gives first", []string{long(60), long(20), long(30)}, []int{0, 1}, []string{long(45) + "…", long(20), long(30)}},
-		{"both give", []string{long(40), long(40), long(30)}, []int{0, 1}, []string{long(32) + "…", long(32) + "…", long(30)}},
-		{"what may not be cut is whole", []string{long(10), long(110)}, []int{0}, []string{long(5) + "…", long(110)}},
+		{"the widest gives first", []string{long(60), long(20), long(30)}, []int{0, 1}, []string{long(30) + "…" + long(15), long(20), long(30)}},
+		{"both give", []string{long(40), long(40), long(30)}, []int{0, 1}, []string{long(22) + "…" + long(10), long(22) + "…" + long(10), long(30)}},
+		{"what may not be cut is whole", []string{long(10), long(110)}, []int{0}, []string{long(4) + "…" + long(1), long(110)}},
 		{"nothing may be cut", []string{long(60), long(60)}, nil, []string{long(60), long(60)}},
 	} {
 		var b bytes.Buffer
 		cli.Table{Header: make([]string, len(c.row)), Rows: [][]string{c.row}, Cut: c.cut}.Write(&b, "")
 		if diff := cmp.Diff(c.want, strings.Fields(b.String())); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+func TestColumnsAreLeftOutWhereCuttingIsNotEnough(t *testing.T) {
+	row := []string{"a-step-with-a-long-name", "12345678", "abcdefgh", "x"}
+	for _, c := range []struct {
+		width int
+		want  string
+	}{
+		{44, "a-step-with-a-…g-name  12345678  abcdefgh  x"},
+		{30, "a-st…me  12345678  abcdefgh  x"},
+		{29, "a-st…e  12345678  abcdefgh  x"},
+		{28, "a-step-wit…name  abcdefgh  x"},
+		{17, "a-st…me  abcdefgh"},
+		{3, "a-st…e"},
+	} {
+		var b bytes.Buffer
+		cli.Table{Header: make([]string, len(row)), Rows: [][]string{row}, Cut: []int{0}, Drop: []int{1, 3, 2}, Width: c.width}.Write(&b, "")
+		if got := strings.TrimSpace(b.String()); got != c.want {
+			t.Errorf("%d columns: %q, want %q", c.width, got, c.want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -10,7 +11,7 @@ import (
 	"fourfold/tasks"
 )
 
-// Width is how many columns of a terminal a table or a line for people may take.
+// Width is how many columns a table or a line for people may take where the terminal does not say.
 const Width = 100
 
 // leastCut is what is left at least of a cell that is cut.
@@ -20,7 +21,9 @@ const leastCut = 6
 type Table struct {
 	Header []string
 	Rows   [][]string
-	Cut    []int                                // columns whose cells may be cut to fit Width, the widest first; the others are whole
+	Cut    []int                                // columns whose cells may be cut to fit, the widest first; the others are whole
+	Drop   []int                                // columns that are left out, in this order, while it does not fit for all that
+	Width  int                                  // to fit; zero: Width
 	Colour func(column int, cell string) string // an ANSI prefix for the cell, or empty; nil: no colour
 }
 
@@ -42,13 +45,37 @@ func (t Table) Write(w io.Writer, indent string) {
 	}
 }
 
-// fit makes columns that may be cut narrower, until the table fits or no column can give more.
+// dropped is the width of a column that is left out.
+const dropped = -2 // with the space before it, it takes nothing
+
+// fit makes the table fit, or as narrow as it gets: by cutting cells as far as they may be cut, and before they get shorter
+// than that, by leaving out columns.
 func (t Table) fit(width []int, indent int) {
-	total := indent + 2*(len(width)-1)
-	for _, n := range width {
-		total += n
+	room := t.Width
+	if room <= 0 {
+		room = Width
 	}
-	for ; total > Width; total-- {
+	least := func() int {
+		total := indent - 2
+		for c, n := range width {
+			if slices.Contains(t.Cut, c) {
+				n = min(n, leastCut)
+			}
+			total += n + 2
+		}
+		return total
+	}
+	for _, c := range t.Drop {
+		if least() <= room {
+			break
+		}
+		width[c] = dropped
+	}
+	total := indent - 2
+	for _, n := range width {
+		total += n + 2
+	}
+	for ; total > room; total-- {
 		widest := -1
 		for _, c := range t.Cut {
 			if width[c] > leastCut && (widest < 0 || width[c] > width[widest]) {
@@ -62,21 +89,28 @@ func (t Table) fit(width []int, indent int) {
 	}
 }
 
-// cut shortens a cell to a width, and shows that it did.
+// cut shortens a cell to a width, and shows where it did: in the middle, since names differ at their ends.
 func cut(cell string, width int) string {
-	if utf8.RuneCountInString(cell) <= width {
+	runes := []rune(cell)
+	if len(runes) <= width {
 		return cell
 	}
-	return string([]rune(cell)[:width-1]) + "…"
+	tail := (width - 1) / 3
+	return string(runes[:width-1-tail]) + "…" + string(runes[len(runes)-tail:])
 }
 
 func (t Table) row(w io.Writer, indent string, cells []string, width []int, numeric []bool, colour bool) {
 	var line strings.Builder
 	line.WriteString(indent)
+	first := true
 	for c, cell := range cells {
-		if c > 0 {
+		if width[c] == dropped {
+			continue
+		}
+		if !first {
 			line.WriteString("  ")
 		}
+		first = false
 		cell = cut(cell, width[c])
 		pad := strings.Repeat(" ", width[c]-utf8.RuneCountInString(cell))
 		text := cell
@@ -115,7 +149,7 @@ func Wrap(line, marks, indent string) string {
 		if at == 1 {
 			at = room
 		}
-		b.WriteString(string(runes[:at]) + "\n" + indent)
+		b.WriteString(strings.TrimRight(string(runes[:at]), " ") + "\n" + indent)
 		runes = runes[at:]
 		room = Width - utf8.RuneCountInString(indent)
 	}

@@ -87,7 +87,17 @@ func decodeEnd(s string) (StepEnd, error) {
 type Progress struct {
 	Spent  executor.Spent
 	Parked time.Time // zero: not parked yet
+	Lacks  Lack      // what the worker that parked it has not got; told to who looks, and to no worker that claims it
 }
+
+// Lack is what a worker has not got that a step names.
+type Lack byte
+
+// What may be lacking. The zero Lack is nothing: a parked unit then waits for its provider.
+const (
+	LacksHandler Lack = 'h'
+	LacksChain   Lack = 'c' // or somebody in it who can do what the step requires
+)
 
 func (p Progress) encode() string {
 	if p == (Progress{}) {
@@ -99,7 +109,20 @@ func (p Progress) encode() string {
 	} else {
 		s += ";"
 	}
-	return s + ";" + strconv.FormatInt(p.Parked.UnixMilli(), 10)
+	s += ";" + strconv.FormatInt(p.Parked.UnixMilli(), 10)
+	if p.Lacks != 0 {
+		s += ";" + string(p.Lacks)
+	}
+	return s
+}
+
+// decodeWaiting is decodeProgress with what was lacking.
+func decodeWaiting(s string) (Progress, error) {
+	p, err := decodeProgress(s)
+	if strings.Count(s, ";") == 5 {
+		p.Lacks = Lack(s[len(s)-1])
+	}
+	return p, err
 }
 
 func decodeProgress(s string) (Progress, error) {
@@ -107,6 +130,9 @@ func decodeProgress(s string) (Progress, error) {
 		return Progress{}, nil
 	}
 	p := strings.Split(s, ";")
+	if len(p) == 6 && (p[5] == string(LacksHandler) || p[5] == string(LacksChain)) {
+		p = p[:5]
+	}
 	if len(p) != 5 {
 		return Progress{}, errRecord
 	}

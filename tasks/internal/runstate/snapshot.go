@@ -37,6 +37,8 @@ type StepRecord struct {
 	Marker     Marker // outgoing when done, incoming before
 	End        StepEnd
 	Deliveries int
+	Due        time.Time    // when a queued unit was to be rung for
+	Waiting    Progress     // of a queued unit
 	Items      []StepRecord // of a for_each step, as far as they are known
 }
 
@@ -179,13 +181,17 @@ func decodeStepFields(f map[string]string, i int) (StepRecord, error) {
 		rec.State = StepRunning
 	}
 	for k := 0; ; k++ {
-		raw, ok := f["s"+unit+"."+strconv.Itoa(k)]
+		name := unit + "." + strconv.Itoa(k)
+		raw, ok := f["s"+name]
 		if !ok {
 			break
 		}
 		item, err := decodeStep(raw)
 		if err != nil {
 			return StepRecord{}, err
+		}
+		if item.State == StepQueued && f["c"+name] != "" {
+			item.State = StepRunning
 		}
 		rec.Items = append(rec.Items, item)
 	}
@@ -213,6 +219,10 @@ func decodeStep(s string) (StepRecord, error) {
 		if rec.Deliveries, err = index(p[1]); err != nil {
 			return rec, err
 		}
+		if rec.Waiting, err = decodeWaiting(p[3]); err != nil {
+			return rec, err
+		}
+		rec.Due = millis(p[2])
 		rec.Marker, err = ParseMarker(p[4])
 	case "e":
 		p := strings.SplitN(rest, "|", 5)
