@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"fourfold/executor"
 )
 
 // ErrNoBundle means that no bundle is stored under a SHA.
@@ -67,16 +69,30 @@ func (s *Store) OpenRuns(ctx context.Context, queue string, dueBefore time.Time,
 	return s.rdb.ZRangeByScore(ctx, dueKey(queue), &redis.ZRangeBy{Min: "-inf", Max: until, Count: int64(most)}).Result()
 }
 
-// ScanRuns calls f with every run of a queue that Redis still holds, in no order, until f says false.
-func (s *Store) ScanRuns(ctx context.Context, queue string, f func(run string) bool) error {
+// scanPage is how many keys of Redis are looked at in one round trip: few enough that no other client notices.
+const scanPage = 500
+
+// ScanRuns calls f with the runs of a queue that Redis still holds and that have ended with the outcome (none: all runs, open
+// ones too), page by page and in no order, until f says false. Of a run that does not fit it reads one short field.
+func (s *Store) ScanRuns(ctx context.Context, queue string, o executor.Outcome, f func(runs []string) bool) error {
 	scan := func(ctx context.Context, c redis.Cmdable) error {
-		it := c.Scan(ctx, 0, runPrefix(queue)+"*", 500).Iterator()
-		for it.Next(ctx) {
-			if !f(strings.TrimPrefix(it.Val(), runPrefix(queue))) {
+		for cursor := uint64(0); ; {
+			keys, next, err := c.Scan(ctx, cursor, runPrefix(queue)+"*", scanPage).Result()
+			if err != nil {
+				return err
+			}
+			runs, err := ended(ctx, c, keys, o)
+			if err != nil {
+				return err
+			}
+			for i, key := range runs {
+				runs[i] = strings.TrimPrefix(key, runPrefix(queue))
+			}
+			if len(runs) > 0 && !f(runs) || next == 0 {
 				return nil
 			}
+			cursor = next
 		}
-		return it.Err()
 	}
 	if cluster, ok := s.rdb.(*redis.ClusterClient); ok { // a queue lives on one node
 		node, err := cluster.MasterForKey(ctx, runPrefix(queue))
@@ -86,6 +102,32 @@ func (s *Store) ScanRuns(ctx context.Context, queue string, f func(run string) b
 		return scan(ctx, node)
 	}
 	return scan(ctx, s.rdb)
+}
+
+// ended picks the keys of runs that have ended with the outcome.
+func ended(ctx context.Context, c redis.Cmdable, keys []string, o executor.Outcome) ([]string, error) {
+	if o == executor.OutcomeNone || len(keys) == 0 {
+		return keys, nil
+	}
+	pipe := c.Pipeline()
+	records := make([]*redis.StringCmd, len(keys))
+	for i, key := range keys {
+		records[i] = pipe.HGet(ctx, key, "r")
+	}
+	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) { // a run that is gone meanwhile
+		return nil, err
+	}
+	var picked []string
+	for i, record := range records {
+		moving := strings.SplitN(record.Val(), "|", 10)
+		if len(moving) != 10 || moving[0] != "d" {
+			continue
+		}
+		if m, err := ParseMarker(moving[9]); err == nil && m.Outcome == o {
+			picked = append(picked, keys[i])
+		}
+	}
+	return picked, nil
 }
 
 // Sizes is how many entries a queue's indexes hold.
