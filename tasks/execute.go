@@ -37,7 +37,7 @@ type work struct {
 // prepare does all that can be done for a unit before anybody waits for it. It takes more stack than the waiting does, so it
 // is done where little is held meanwhile.
 func (w *Worker) prepare(j *job) work {
-	bound, err := j.step.Bind(j.inputs())
+	bound, err := w.bindings.of(j)
 	if err != nil {
 		return work{result: w.unevaluated(j, err)}
 	}

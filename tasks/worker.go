@@ -100,6 +100,8 @@ type Worker struct {
 	strays  *strays
 	sweeper *sweeper
 
+	bindings bindings
+
 	draining atomic.Bool
 	parked   atomic.Int64
 	stop     context.CancelFunc // ends the drain
