@@ -90,12 +90,9 @@ func TestLifeWithTheRightsThatAreGranted(t *testing.T) {
 	})
 }
 
-// clusterRights are what docs/operations.md adds to the users on a cluster.
-var clusterRights = []string{"+cluster|slots", "+cluster|shards", "+cluster|nodes", "+readonly"}
-
 func TestLifeOnAClusterWithTheRightsThatAreGranted(t *testing.T) {
 	t.Parallel()
-	c := redistest.StartCluster(t, 3, redistest.Users(acl, clusterRights...))
+	c := redistest.StartCluster(t, 3, redistest.TLS(), redistest.Users(acl))
 	live(t, func(t testing.TB) { c.Flush(t) }, func(t testing.TB) *fleet {
 		return newFleetOf(t, c.As(t, "worker", "dev-worker"), c.As(t, "producer", "dev-producer"))
 	})

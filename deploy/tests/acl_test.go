@@ -1,22 +1,22 @@
 package tests
 
 import (
-	"context"
-	"net"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"fourfold/internal/redistest"
 )
+
+// users is the one place where the rights of the fleet's users are written down.
+var users = filepath.Join(top, "deploy/k8s/components/redis/users.acl")
 
 // The users of Redis may do what their part needs, and no more: tried on a real Redis with the very file that the
 // component installs. The worker's whole work under this user is tried by the suites of the main module.
 func TestRedisUsersMayDoWhatTheyMust(t *testing.T) {
-	addr := startRedis(t, filepath.Join(top, "deploy/k8s/components/redis/users.acl"))
+	addr := redistest.Start(t, redistest.Users(users)).Addr
 	const (
 		yes = true
 		no  = false
@@ -50,6 +50,11 @@ func TestRedisUsersMayDoWhatTheyMust(t *testing.T) {
 		{"ACL LIST", no, no, no},
 		{"SHUTDOWN", no, no, no},
 		{"CLIENT KILL ID 1", no, no, no},
+		{"CLUSTER SLOTS", yes, yes, yes},
+		{"COMMAND COUNT", yes, yes, yes},
+		{"CLUSTER NODES", no, no, no},
+		{"CLUSTER RESET", no, no, no},
+		{"CLUSTER FAILOVER", no, no, no},
 		{"GET another:service", no, no, no},
 		{"PUBLISH another:channel x", no, no, no},
 	} {
@@ -78,59 +83,8 @@ func try(t *testing.T, addr, user, command string) error {
 	if err != nil && strings.HasPrefix(err.Error(), "NOPERM") {
 		return err
 	}
-	if err != nil && err != redis.Nil && !strings.HasPrefix(err.Error(), "WRONGTYPE") {
+	if err != nil && err != redis.Nil && !strings.HasPrefix(err.Error(), "WRONGTYPE") && !strings.Contains(err.Error(), "cluster support disabled") {
 		t.Errorf("%s as %s: %v", command, user, err)
 	}
 	return nil
-}
-
-// startRedis starts a redis-server with the users of a file, on a free port, for one test.
-func startRedis(t *testing.T, users string) string {
-	t.Helper()
-	text, err := os.ReadFile(users)
-	if err != nil {
-		t.Fatal(err)
-	}
-	folder := t.TempDir()
-	file := filepath.Join(folder, "users.acl")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	l.Close()
-	_, port, _ := net.SplitHostPort(addr)
-	var log strings.Builder
-	cmd := exec.Command("redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--aclfile", file, "--dir", folder)
-	cmd.Stdout, cmd.Stderr = &log, &log
-	if err := cmd.Start(); err != nil {
-		t.Fatalf("redis-server (make deps installs it): %v", err)
-	}
-	var ended error
-	exited := make(chan struct{})
-	go func() {
-		ended = cmd.Wait()
-		close(exited)
-	}()
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // an error: it has ended
-		<-exited
-	})
-	client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1})
-	defer client.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for client.Ping(ctx).Err() != nil {
-		select {
-		case <-exited:
-			t.Fatalf("redis-server ended: %v\n%s", ended, log.String())
-		case <-ctx.Done():
-			t.Fatal("redis-server does not answer")
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
-	return addr
 }

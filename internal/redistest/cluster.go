@@ -20,12 +20,15 @@ type Cluster struct {
 }
 
 // StartCluster runs masters that share all slots until the test ends. It returns when each of them says that the cluster
-// is whole. The options go to every node; a cluster speaks plain TCP.
+// is whole. The options go to every node; with TLS all nodes have one certificate.
 func StartCluster(tb TB, masters int, options ...Option) *Cluster {
 	tb.Helper()
 	c := &Cluster{}
 	for range masters {
 		s := &Server{tb: tb, config: config{dir: newDir(tb), cluster: true}}
+		if len(c.Nodes) > 0 {
+			s.config.certs = c.Nodes[0].config.certs
+		}
 		for _, option := range options {
 			if err := option(&s.config); err != nil {
 				tb.Fatalf("redistest: option: %v", err)
@@ -96,8 +99,11 @@ func (c *Cluster) Addrs() []string {
 // Options returns fresh client options for the cluster.
 func (c *Cluster) Options() *redis.ClusterOptions {
 	o := c.Nodes[0].Options()
-	return &redis.ClusterOptions{Addrs: c.Addrs(), Username: o.Username, Password: o.Password}
+	return &redis.ClusterOptions{Addrs: c.Addrs(), Username: o.Username, Password: o.Password, TLSConfig: o.TLSConfig}
 }
+
+// CAFile is the certificate that signs the nodes' own, with TLS.
+func (c *Cluster) CAFile() string { return c.Nodes[0].CAFile() }
 
 // Client returns a client that is closed when the test ends.
 func (c *Cluster) Client(tb TB) *redis.ClusterClient {

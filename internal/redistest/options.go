@@ -27,6 +27,7 @@ type config struct {
 	admin    string // user and password that Admin uses; empty: the default user
 	password string
 	tls      *tls.Config // of clients; nil: plain TCP
+	certs    string      // folder of the certificate that a cluster's nodes share; empty: dir
 	cluster  bool
 }
 
@@ -91,10 +92,13 @@ func Users(file string, further ...string) Option {
 // TLS makes the server speak TLS alone, with a certificate of its own that Client trusts; CAFile names it.
 func TLS() Option {
 	return func(c *config) error {
-		certificate, key, err := writeCertificate(c.dir)
-		if err != nil {
-			return fmt.Errorf("certificate: %w", err)
+		if c.certs == "" {
+			c.certs = c.dir
+			if err := writeCertificate(c.dir); err != nil {
+				return fmt.Errorf("certificate: %w", err)
+			}
 		}
+		certificate, key := certificateIn(c.certs), filepath.Join(c.certs, "redis.key")
 		pool := x509.NewCertPool()
 		text, err := os.ReadFile(certificate)
 		if err != nil {
@@ -104,15 +108,20 @@ func TLS() Option {
 		c.tls = &tls.Config{RootCAs: pool, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12}
 		c.args = append(c.args, "--tls-cert-file", certificate, "--tls-key-file", key,
 			"--tls-ca-cert-file", certificate, "--tls-auth-clients", "no")
+		if c.cluster {
+			c.args = append(c.args, "--tls-cluster", "yes")
+		}
 		return nil
 	}
 }
 
-// writeCertificate makes a self-signed certificate for the loopback address.
-func writeCertificate(dir string) (certificate, key string, err error) {
+func certificateIn(dir string) string { return filepath.Join(dir, "redis.crt") }
+
+// writeCertificate makes a self-signed certificate for the loopback address, which nodes of a cluster also show each other.
+func writeCertificate(dir string) error {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return "", "", err
+		return err
 	}
 	template := &x509.Certificate{
 		SerialNumber:          big.NewInt(1),
@@ -121,23 +130,22 @@ func writeCertificate(dir string) (certificate, key string, err error) {
 		NotAfter:              time.Now().Add(24 * time.Hour),
 		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
 		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 		BasicConstraintsValid: true,
 		IsCA:                  true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
 	if err != nil {
-		return "", "", err
+		return err
 	}
 	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
 	if err != nil {
-		return "", "", err
+		return err
 	}
-	certificate, key = filepath.Join(dir, "redis.crt"), filepath.Join(dir, "redis.key")
-	if err := writePEM(certificate, "CERTIFICATE", der); err != nil {
-		return "", "", err
+	if err := writePEM(certificateIn(dir), "CERTIFICATE", der); err != nil {
+		return err
 	}
-	return certificate, key, writePEM(key, "PRIVATE KEY", keyDER)
+	return writePEM(filepath.Join(dir, "redis.key"), "PRIVATE KEY", keyDER)
 }
 
 func writePEM(path, kind string, der []byte) error {

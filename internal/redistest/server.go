@@ -128,7 +128,7 @@ func (s *Server) URL() string {
 }
 
 // CAFile is the certificate that signs a TLS server's own.
-func (s *Server) CAFile() string { return filepath.Join(s.config.dir, "redis.crt") }
+func (s *Server) CAFile() string { return certificateIn(s.config.certs) }
 
 // Options returns fresh client options for the server.
 func (s *Server) Options() *redis.Options {

@@ -15,11 +15,10 @@ import (
 	"fourfold/internal/redistest"
 )
 
-// D15: the user of a URL is used, and the rights that docs name for a worker suffice, listening included.
+// D15: the user of a URL is used, and the rights that deploy/k8s gives a worker suffice, listening included.
 func TestWorkersRightsSuffice(t *testing.T) {
-	rs := redistest.Start(t, redistest.ACLUser("worker", "s3cret",
-		"~asynq:*", "&asynq:*", "+@read", "+@write", "+@scripting", "+@pubsub", "+@connection", "+ping", "+time", "-@dangerous", "-@admin"))
-	options, err := redis.ParseURL(rs.URL())
+	rs := redistest.Start(t, redistest.Users("../../../deploy/k8s/components/redis/users.acl"))
+	options, err := redis.ParseURL("redis://worker:dev-worker@" + rs.Addr)
 	must(t, err)
 	rdb := redis.NewClient(options)
 	defer rdb.Close()
