@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"time"
 
@@ -73,6 +74,7 @@ func (h *handling) process(ctx context.Context, task *asynq.Task, k *taker) erro
 	if verdict.kind == takenOver {
 		s := &Stint{handling: h, run: r, queue: d.Queue, id: d.ID, work: verdict.work}
 		go s.through()
+		runtime.Gosched() // the work first, then asynq's account of it
 		return nil
 	}
 	hold := h.leave(r, verdict, panicked)

@@ -38,6 +38,9 @@ const (
 	takeTimeout = 10 * time.Second
 )
 
+// calm is how long nothing comes before a taker expects one task and not several.
+const calm = 5 * time.Millisecond
+
 // errParked makes asynq ask again at once: of all answers only an error is not followed by a sleep (D8).
 var errParked = errors.New("fourfold: nothing to take")
 
@@ -60,6 +63,7 @@ type taker struct {
 	stock    []any        // taken and not yet handed to asynq; never more than there are free slots
 	owed     atomic.Int64 // what asynq may still be handed without a further question: the stock, and while a question is under way, its answer
 	appetite int
+	sated    bool // one task was there when a wake-up said so: the listener knows whether there are more
 	failed   int
 }
 
@@ -101,6 +105,9 @@ func (k *taker) answer(ctx context.Context, cmd *redis.Cmd, a ask) (any, error) 
 	} else { // the server did not know the script; after this it does
 		k.appetite = 1
 	}
+	if k.sated && !k.yard.deaf() {
+		return k.wait(ctx, a.queue, nil, redis.Nil)
+	}
 	reply, err := k.fetch(ctx, a)
 	return k.wait(ctx, a.queue, reply, err)
 }
@@ -115,6 +122,7 @@ func (k *taker) wait(ctx context.Context, queue string, reply any, err error) (a
 		return nil, err
 	}
 	clear(k.empty)
+	k.sated = false
 	over := k.patience.listening
 	if k.yard.deaf() {
 		over = k.patience.deaf
@@ -122,16 +130,22 @@ func (k *taker) wait(ctx context.Context, queue string, reply any, err error) (a
 	timer := time.NewTimer(over)
 	defer timer.Stop()
 	for {
+		asleep := time.Now()
 		w, ok := k.yard.sleep(timer.C)
 		if !ok {
 			return nil, errParked
+		}
+		if time.Since(asleep) > calm { // what was learnt is no longer true
+			k.appetite = 1
 		}
 		a, known := k.asks[w.queue]
 		if !known { // then asynq has to ask first
 			k.yard.report(w, false)
 			return nil, errParked
 		}
+		alone := k.appetite == 1
 		reply, err := k.fetch(ctx, a)
+		k.sated = err == nil && w.listened && alone
 		k.yard.report(w, err == nil)
 		if !errors.Is(err, redis.Nil) {
 			return reply, err
