@@ -2,7 +2,8 @@
 # (build with SOURCE_DATE_EPOCH and rewrite-timestamp, or buildah's --timestamp, as scripts/image does).
 #
 # To build without a registry, hand in stand-ins: --build-arg GO_IMAGE=… --build-arg BASE_IMAGE=…
-ARG GO_IMAGE=golang:1.26.8-bookworm
+# The newest patch: what older ones are known for is in tools/vulnerabilities.txt.
+ARG GO_IMAGE=golang:1.26.10-bookworm
 ARG BASE_IMAGE=gcr.io/distroless/static-debian12:nonroot
 
 FROM --platform=$BUILDPLATFORM ${GO_IMAGE} AS build
