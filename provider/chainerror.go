@@ -75,6 +75,20 @@ func (e *ChainError) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, e.Er
 // MarshalText returns the error's text.
 func (e *ChainError) MarshalText() ([]byte, error) { return []byte(e.Error()), nil }
 
+// NotAsked says whether a call ended with err without anybody having been asked, because every breaker is open; and after what
+// time one of them opens.
+func NotAsked(err error) (after time.Duration, ok bool) {
+	if all, is := errors.AsType[*ChainError](err); is {
+		return all.after, !slices.ContainsFunc(all.errs, func(err error) bool { _, refused := NotAsked(err); return !refused })
+	}
+	e, is := AsError(err)
+	if !is || e.Reason() != ReasonBreakerOpen {
+		return 0, false
+	}
+	after, _ = e.RetryAfter()
+	return after, true
+}
+
 // CapabilityError says that nobody in a chain can do what is needed. It is a mistake in the configuration, found by Chain.Check
 // before any step; a call that meets it all the same ends in an *InvalidRequestError with ReasonCapability that wraps it.
 type CapabilityError struct {

@@ -244,3 +244,31 @@ func TestTheProbeIsReleasedOnEveryPath(t *testing.T) {
 		}
 	})
 }
+
+func TestNobodyWasAskedWhenEveryBreakerRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dead := func(name string, cooldown time.Duration) provider.Client {
+			c := guarded(fails(t, name, down), 1, cooldown)
+			_, _ = c.Complete(t.Context(), provider.Request{})
+			return c
+		}
+		for _, c := range []struct {
+			name  string
+			chain *provider.Chain
+			after time.Duration
+			want  bool
+		}{
+			{"one, open", provider.NewChain(dead("a", 10*time.Second)), 10 * time.Second, true},
+			{"one, failing", provider.NewChain(fails(t, "a", down)), 0, false},
+			{"one, well", provider.NewChain(answers(t, "a")), 0, false},
+			{"open, then failing", provider.NewChain(dead("a", 10*time.Second), fails(t, "b", down)), 0, false},
+			{"two, open: one is asked", provider.NewChain(dead("a", 10*time.Second), dead("b", time.Second)), 0, false},
+		} {
+			_, err := c.chain.Complete(t.Context(), provider.Request{})
+			after, got := provider.NotAsked(err)
+			if got != c.want || got && after != c.after {
+				t.Errorf("%s: %t after %v (%v)", c.name, got, after, err)
+			}
+		}
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
+	"time"
 
 	"fourfold/content"
 	"fourfold/executor"
@@ -154,6 +155,9 @@ func (j *job) asked(chain *provider.Chain, bound *flow.Bound) executor.Attempt[v
 		}
 		answer, err := chain.Complete(ctx, req)
 		reply := executor.Reply[value]{Model: answer.Model, Usage: answer.Usage}
+		if after, none := provider.NotAsked(err); none {
+			return reply, j.refused(after, err)
+		}
 		if err != nil {
 			return reply, err
 		}
@@ -161,6 +165,22 @@ func (j *job) asked(chain *provider.Chain, bound *flow.Bound) executor.Attempt[v
 		reply.Value, err = j.read(answer)
 		return reply, err
 	}
+}
+
+// refused is what becomes of a pass in which every breaker refused. Nobody was asked, so it is no attempt: the step waits until
+// one opens, for as long as the total of its budget lasts from when it was first kept waiting. Then a dead provider ends it.
+func (j *job) refused(after time.Duration, err error) error {
+	opens := nowPlus(max(after, redisPause))
+	since := j.grant.Progress.Parked
+	if since.IsZero() {
+		since = time.Now()
+	}
+	if opens.Sub(since) <= j.step.Budget.Total {
+		return &executor.Parked{NotBefore: opens}
+	}
+	f := executor.Classify(err)
+	f.Retry, f.Err = executor.RetryNo, err
+	return f
 }
 
 // read takes the step's value out of an answer: the text as a JSON string, or the one JSON value that fits the schema.
