@@ -30,14 +30,17 @@ func Run[T any](ctx context.Context, s Step[T]) (Result[T], error) {
 	return p.attempts(ctx)
 }
 
-// Prepared is a step that is ready to be run, once: all that a run knows. [Run] has it on its stack; who makes it by [Prepare]
-// waits on a small one, so that ten thousand may wait.
+// Prepared is a step that is ready to be run, once, by Run or by Start: all that a run knows.
 type Prepared[T any] struct {
 	step    Step[T]
 	started time.Time
 	spent   Spent        // by this and earlier deliveries; Latency by earlier ones only
 	model   ModelVersion // named last
-	slot    *slot        // nil when its goroutine was left behind
+	slot    *slot        // nil: there is none, or its goroutine was left behind
+
+	// Of Start alone.
+	ctx  context.Context //nolint:containedctx // lives no longer than the run
+	done func(Result[T], error)
 }
 
 // Prepare is the part of [Run] that needs no context. Errors: *[InvalidStepError].
@@ -60,15 +63,18 @@ func (p *Prepared[T]) Run(ctx context.Context) (Result[T], error) {
 	return p.attempts(ctx)
 }
 
-// attempts makes attempts until one has a value, is parked, or none may follow. What takes stack is left to others, since
-// this is where a step waits for its provider.
+// attempts makes attempts until one has a value, is parked, or none may follow.
 func (p *Prepared[T]) attempts(ctx context.Context) (Result[T], error) {
 	if ctx.Err() != nil { // it may have taken time to ask whether to abstain
 		return nil, interrupted(ctx, p.total())
 	}
 	p.slot = takeSlot(p.started)
 	for now := p.started; ; now = time.Now() {
-		a, wait := p.next(ctx, now)
+		if p.slot == nil {
+			p.slot = newSlot()
+		}
+		a := &attempt[T]{} // it may leave goroutines behind that hold it
+		wait := p.open(ctx, a, now)
 		won := p.slot.race(ctx, a, wait)
 		result, again, err := p.judge(ctx, a, won)
 		if !again {
@@ -78,12 +84,12 @@ func (p *Prepared[T]) attempts(ctx context.Context) (Result[T], error) {
 	}
 }
 
-// next opens an attempt, and says how long to wait for it.
-func (p *Prepared[T]) next(ctx context.Context, now time.Time) (*attempt[T], time.Duration) {
-	wait := min(p.step.Budget.PerAttempt, p.step.Budget.Total-now.Sub(p.started))
-	a := &attempt[T]{do: p.step.Attempt}
-	a.open(ctx, now.Add(wait))
-	return a, wait
+// open readies an attempt, and says how long to wait for it.
+func (p *Prepared[T]) open(ctx context.Context, a *attempt[T], now time.Time) (wait time.Duration) {
+	wait = min(p.step.Budget.PerAttempt, p.step.Budget.Total-now.Sub(p.started))
+	a.do = p.step.Attempt
+	a.flight.open(ctx, now.Add(wait))
+	return wait
 }
 
 // judge says what comes of an attempt: again, after a pause that is over; or else the end.
@@ -93,7 +99,7 @@ func (p *Prepared[T]) judge(ctx context.Context, a *attempt[T], won winner) (res
 		p.slot = nil
 		return nil, false, interrupted(ctx, p.total())
 	case wonByTimer:
-		p.slot = newSlot()
+		p.slot = nil
 		a = &attempt[T]{failure: Failure{Class: ClassTimeout, Err: context.DeadlineExceeded}}
 	case wonByAnswer:
 		p.spent.Usage = p.spent.Usage.Add(a.reply.Usage)
@@ -120,6 +126,9 @@ func (p *Prepared[T]) retry(ctx context.Context, f Failure) (result Result[T], a
 	}
 	if p.step.Patience > 0 && f.RetryAfter > p.step.Patience {
 		return nil, false, &Parked{NotBefore: time.Now().Add(pause), Spent: p.total(), Class: f.Class}
+	}
+	if p.slot == nil {
+		p.slot = newSlot()
 	}
 	if !p.slot.sleep(ctx, pause) || ctx.Err() != nil {
 		return nil, false, interrupted(ctx, p.total())

@@ -35,8 +35,7 @@ type work struct {
 	err    error
 }
 
-// prepare does all that can be done for a unit before anybody waits for it. It takes more stack than the waiting does, so it
-// is done where little is held meanwhile.
+// prepare does all that can be done for a unit before its first attempt.
 func (w *Worker) prepare(j *job) work {
 	bound, err := w.bindings.of(j)
 	if err != nil {
@@ -72,14 +71,18 @@ func (w *Worker) prepare(j *job) work {
 	return work{step: prepared, notes: n, err: err}
 }
 
-// run waits for what comes of the unit. The error is *executor.Parked, *executor.InterruptedError, *elsewhereError, or says
-// that the step is invalid.
-func (u *work) run(ctx context.Context) (*result, error) {
+// start begins the work; done is told what comes of it if there is something to wait for. The error, here and there, is
+// *executor.Parked, *executor.InterruptedError, *elsewhereError, or says that the step is invalid.
+func (u *work) start(ctx context.Context, done func(executor.Result[value], error)) (r *result, waiting bool, err error) {
 	if u.result != nil || u.err != nil {
-		return u.result, u.err
+		return u.result, false, u.err
 	}
-	res, err := u.step.Run(ctx)
-	return u.notes.end(res, err)
+	res, waiting, err := u.step.Start(ctx, done)
+	if waiting {
+		return nil, true, nil
+	}
+	r, err = u.notes.end(res, err)
+	return r, false, err
 }
 
 // must evaluates, and hands an error to the executor, which contains panics where it asks a step's functions: the step is

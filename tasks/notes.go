@@ -51,8 +51,8 @@ func (c *noted) AfterFunc(after func()) (stop func() bool) {
 	return context.AfterFunc(c.Context, after)
 }
 
-// try is one attempt: its calls carry whose they are, and leave a note. A step waits here for its provider, so what takes stack
-// is left to others.
+// try is one attempt: its calls carry whose they are, and leave a note. The stack of a step in flight is here, so what takes
+// much of it is left to others.
 func (n *notes) try(ctx context.Context) (executor.Reply[value], error) {
 	here := n.begin(ctx)
 	defer n.over(here)

@@ -356,10 +356,14 @@ func (w *world) play(sweepers int) runstate.Snapshot {
 
 // deliver hands a delivery to a worker and returns when all that came of it is over.
 func deliver(p *Worker, d doorbell.Delivery) {
-	if j, _ := p.claim(context.Background(), d); j != nil {
-		j.work = p.prepare(j)
-		p.workOn(&doorbell.Stint{}, j)
+	j, _ := p.claim(context.Background(), d)
+	if j == nil {
+		return
 	}
+	over := make(chan struct{})
+	j.work = p.prepare(j)
+	p.workOn(doorbell.NewStint(func() { close(over) }), j)
+	<-over
 }
 
 // pass lets time go by and every sweeper look.

@@ -28,7 +28,7 @@ func (w *Worker) report(ctx context.Context) {
 			if err != nil || !lead {
 				continue
 			}
-			if q, err := readQueue(ctx, w.store, w.cfg.Redis, queue); err == nil {
+			if q, err := readQueue(ctx, w.store, w.scripts, queue); err == nil {
 				w.cfg.Observer.QueueSizes(telemetry.QueueSizes{
 					Queue: queue, Pending: q.Pending, Active: q.Active, Scheduled: q.Scheduled, Retry: q.Retry, Archived: q.Archived,
 					Outbox: q.Outbox, OldestPending: time.Duration(q.OldestPendingMS) * time.Millisecond,

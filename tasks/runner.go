@@ -5,8 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"go.opentelemetry.io/otel/trace"
-
 	"fourfold/executor"
 	"fourfold/flow"
 	"fourfold/tasks/internal/doorbell"
@@ -44,7 +42,7 @@ func (w *Worker) handle(ctx context.Context, d doorbell.Delivery) doorbell.Verdi
 		return verdict
 	}
 	j.work = w.prepare(j)
-	return doorbell.TakeOver(func(s *doorbell.Stint) doorbell.Verdict { return w.workOn(s, j) })
+	return doorbell.TakeOver(func(s *doorbell.Stint) { w.workOn(s, j) })
 }
 
 // claim begins the unit that a doorbell was rung for. Without a job there is nothing to work on, for the reason told.
@@ -75,17 +73,6 @@ func (w *Worker) claim(ctx context.Context, d doorbell.Delivery) (*job, doorbell
 		return nil, verdict
 	}
 	return j, verdict
-}
-
-// workOn works on a prepared unit, and on those that ending one hands to this worker.
-func (w *Worker) workOn(s *doorbell.Stint, j *job) doorbell.Verdict {
-	for {
-		verdict := w.work(s, j)
-		if j = j.next; j == nil {
-			return verdict
-		}
-		j.work = w.prepare(j)
-	}
 }
 
 // begin claims the unit; the verdict is why it could not.
@@ -126,43 +113,6 @@ func (w *Worker) reject(ctx context.Context, j *job) doorbell.Verdict {
 	w.cfg.Logger.Error("run rejected: its bundle is gone or unreadable", "run", j.Run, "bundle", j.SHA)
 	w.rejected(ctx, j, change)
 	return doorbell.Handled()
-}
-
-// stay is the time that a unit is in this worker's hands.
-type stay struct {
-	claim
-	ctx  context.Context //nolint:containedctx // of the work: what waits for it holds it here, off the stack
-	end  context.CancelFunc
-	span trace.Span
-}
-
-// enter takes a claimed unit into hand. Only a stopping worker, a lost claim or the run's deadline end its context.
-func (w *Worker) enter(s *doorbell.Stint, j *job) *stay {
-	st := &stay{claim: claim{task: j.task}}
-	st.ctx, st.cut = s.Context()
-	w.claims.hold(&st.claim)
-	if j.grant.Left > 0 {
-		st.ctx, st.end = context.WithTimeoutCause(st.ctx, j.grant.Left, errDeadline)
-	}
-	st.ctx, st.span = w.traceStep(st.ctx, j)
-	return st
-}
-
-func (w *Worker) leave(st *stay) {
-	st.span.End()
-	if st.end != nil {
-		st.end()
-	}
-	w.claims.drop(&st.claim)
-	st.cut(nil)
-}
-
-// work works on one unit. A step waits here for its provider, so what takes stack is left to others.
-func (w *Worker) work(s *doorbell.Stint, j *job) doorbell.Verdict {
-	st := w.enter(s, j)
-	defer w.leave(st)
-	res, err := j.work.run(st.ctx)
-	return w.settle(st.ctx, j, res, err)
 }
 
 // settle records what came of the work, or gives the unit back.

@@ -121,6 +121,7 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 	w := newWorker(cfg, scripts)
 	server, err := doorbell.NewServer(doorbell.ServerConfig{
 		Redis: cfg.Redis, Queues: cfg.Queues, Handler: w.handle, Concurrency: cfg.Concurrency, Drain: cfg.Drain, Logger: cfg.Logger,
+		Scripts: scripts,
 		OnRejected: func(d doorbell.Delivery, reason doorbell.Reason) {
 			w.cfg.Logger.Error("task rejected and archived", "queue", d.Queue, "reason", strings.ReplaceAll(string(reason), " ", "-")) // spelt as the log takes it
 		},

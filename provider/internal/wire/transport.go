@@ -46,6 +46,9 @@ const (
 	pingAfter      = 20 * time.Second // HTTP/2: a silent connection is pinged, and dropped when that is not answered
 	pingTimeout    = 10 * time.Second
 	maxHeaderBytes = 256 << 10
+	// A connection of HTTP/1 holds its buffers for as long as a call waits. What is larger than them goes around them.
+	readBuffer  = 2 << 10
+	writeBuffer = 1 << 10
 )
 
 // Transport makes calls to one provider: one Post is at most one request that the provider works on. It follows no
@@ -150,6 +153,8 @@ func roundTripper(cfg Config) (*http.Transport, error) {
 		IdleConnTimeout:        idleTimeout,
 		ResponseHeaderTimeout:  cfg.HeaderTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
+		ReadBufferSize:         readBuffer,
+		WriteBufferSize:        writeBuffer,
 	}
 	if rt.MaxIdleConnsPerHost <= 0 {
 		rt.MaxIdleConnsPerHost = DefaultConnections

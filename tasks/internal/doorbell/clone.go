@@ -18,22 +18,27 @@ type tuning struct {
 	minBackoff  time.Duration
 	maxBackoff  time.Duration
 	poolSize    int
+	idle        int // connections kept open without work; zero: all that were ever needed at once
 }
 
 // steady is for commands that may be sent twice: a connection that swallows them is given up early, and an outage of some
 // seconds is waited out.
-var steady = tuning{readTimeout: time.Second, maxRetries: 20, minBackoff: 20 * time.Millisecond, maxBackoff: 500 * time.Millisecond}
+var steady = tuning{readTimeout: time.Second, maxRetries: 20, minBackoff: 20 * time.Millisecond, maxBackoff: 500 * time.Millisecond, idle: lanes}
 
 // taking is for the script that takes a task: sent once, and its answer waited for, since a task whose answer is lost is
 // out of reach until its lease has ended.
 func taking(servers int) tuning {
-	return tuning{readTimeout: takeTimeout, maxRetries: -1, poolSize: servers + 2}
+	return tuning{readTimeout: takeTimeout, maxRetries: -1, poolSize: servers + 2, idle: servers}
 }
 
 // listening is for the blocking command that waits for work.
 func listening(queues int) tuning {
-	return tuning{readTimeout: listenFor + 2*time.Second, maxRetries: -1, poolSize: queues + 2}
+	return tuning{readTimeout: listenFor + 2*time.Second, maxRetries: -1, poolSize: queues + 2, idle: queues}
 }
+
+// A fleet of a thousand workers must fit into the ten thousand clients that a Redis admits by default. go-redis keeps what a
+// burst has opened, and other connections for pipelines, with large buffers; so each copy says how many may idle, and uses
+// the same for pipelines.
 
 // dialTimeout is for every copy.
 const dialTimeout = 2 * time.Second
@@ -46,7 +51,7 @@ func clone(rdb redis.UniversalClient, t tuning) (redis.UniversalClient, error) {
 		o := *original.Options()
 		o.DialTimeout, o.DialerRetries = dialTimeout, 1 // a command that may be tried again dials again
 		t.apply(&o.ReadTimeout, &o.MaxRetries, &o.MinRetryBackoff, &o.MaxRetryBackoff, &o.PoolSize)
-		o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = 0, 0, 0
+		o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns, o.PipelinePoolSize = 0, t.idle, 0, -1
 		o.PushNotificationProcessor, o.MaintNotificationsConfig = nil, noHandover()
 		return redis.NewClient(&o), nil
 	case *redis.ClusterClient:
@@ -56,7 +61,7 @@ func clone(rdb redis.UniversalClient, t tuning) (redis.UniversalClient, error) {
 		override(&o.MaxRedirects, max(0, t.maxRetries))
 		t.maxRetries = -1
 		t.apply(&o.ReadTimeout, &o.MaxRetries, &o.MinRetryBackoff, &o.MaxRetryBackoff, &o.PoolSize)
-		o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns = 0, 0, 0
+		o.MinIdleConns, o.MaxIdleConns, o.MaxActiveConns, o.PipelinePoolSize = 0, t.idle, 0, -1
 		o.PushNotificationProcessor, o.MaintNotificationsConfig = nil, noHandover()
 		return redis.NewClusterClient(&o), nil
 	default:

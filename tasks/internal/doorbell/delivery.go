@@ -34,7 +34,7 @@ type Verdict struct {
 	kind   verdictKind
 	after  time.Duration
 	reason Reason
-	work   func(*Stint) Verdict
+	begin  func(*Stint)
 }
 
 type verdictKind uint8
@@ -58,14 +58,17 @@ func Drop() Verdict { return Verdict{kind: dropped} }
 // stopping and no longer waits, the ring goes back to the head of its queue at once.
 func Again(after time.Duration) Verdict { return Verdict{kind: again, after: max(0, after)} }
 
+// GivesBack says whether the verdict is that of Again.
+func (v Verdict) GivesBack() bool { return v.kind == again }
+
 // Reject says that the ring can never be worked on. It is archived with the reason, where operators find it.
 func Reject(reason Reason) Verdict { return Verdict{kind: rejected, reason: reason} }
 
 // TakeOver says that the ring has done its work, because from now on somebody else than asynq knows what is to be done and
-// by whom: work is called on a goroutine of its own, while asynq forgets the ring. It still counts as running, and takes one
-// of the server's places, until it returns. Whoever takes over must give back himself what he does not finish; of work's
-// verdict, Again only says that he has done so. A panic is recovered, and only its type is kept.
-func TakeOver(work func(*Stint) Verdict) Verdict { return Verdict{kind: takenOver, work: work} }
+// by whom. begin is called in the handler's place, and when it returns asynq forgets the ring. What it has begun still counts
+// as running, and takes one of the server's places, until Stint.End. Whoever takes over must give back himself what he does
+// not finish. A panic of begin is recovered, and only its type is kept.
+func TakeOver(begin func(*Stint)) Verdict { return Verdict{kind: takenOver, begin: begin} }
 
 // Reason is why a ring was rejected: fixed words, never content, since asynq stores it and its tools show it. What is not
 // made of lower-case letters, digits, blanks and hyphens, 64 at most, is stored as "rejected".

@@ -70,10 +70,10 @@ func (h *handling) process(ctx context.Context, task *asynq.Task, k *taker) erro
 	handlerCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := h.enter(cancel, k)
-	verdict, panicked := h.call(d.Queue, d.ID, func() Verdict { return h.config.Handler(handlerCtx, d) })
+	verdict, panicked := h.call(handlerCtx, d)
 	if verdict.kind == takenOver {
-		s := &Stint{handling: h, run: r, queue: d.Queue, id: d.ID, work: verdict.work}
-		go s.through()
+		s := &Stint{handling: h, run: r, queue: d.Queue, id: d.ID}
+		s.Do(func() { verdict.begin(s) })
 		runtime.Gosched() // the work first, then asynq's account of it
 		return nil
 	}
@@ -94,15 +94,15 @@ func (h *handling) process(ctx context.Context, task *asynq.Task, k *taker) erro
 	return againError{verdict.after}
 }
 
-// call runs a handler, or what it has taken over, and keeps a panic from going further.
-func (h *handling) call(queue, id string, do func() Verdict) (verdict Verdict, panicked bool) {
+// call runs the handler, and keeps a panic from going further.
+func (h *handling) call(ctx context.Context, d Delivery) (verdict Verdict, panicked bool) {
 	defer func() {
 		if x := recover(); x != nil {
 			panicked = true
-			h.panicked("handler panicked", queue, id, x)
+			h.panicked("handler panicked", d.Queue, d.ID, x)
 		}
 	}()
-	return do(), false
+	return h.config.Handler(ctx, d), false
 }
 
 func (h *handling) panicked(text, queue, id string, x any) {

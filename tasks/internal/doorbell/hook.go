@@ -10,8 +10,8 @@ import (
 )
 
 // serverHook stands between one asynq server and Redis. It sends the script that takes a task through a taker, which
-// waits for work instead of polling, and all other scripts through a client that many servers share; and it lets no
-// command fail only because its context was canceled (D1).
+// waits for work instead of polling, and what else it does through a client that many servers share, so that the server's
+// own connects for its subscription alone; and it lets no command fail only because its context was canceled (D1).
 type serverHook struct {
 	recognise func(redis.Cmder) (ask, bool)
 	taker     *taker
@@ -27,17 +27,16 @@ func (h *serverHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.P
 func (h *serverHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		ctx = uncanceled(ctx)
-		reply, ok := cmd.(*redis.Cmd)
-		if !ok {
-			return next(ctx, cmd)
-		}
-		if a, ok := h.recognise(cmd); ok {
-			if !h.taker.await() {
-				return errParked
+		if reply, ok := cmd.(*redis.Cmd); ok {
+			if a, ok := h.recognise(cmd); ok {
+				if !h.taker.await() {
+					return errParked
+				}
+				return h.taker.take(ctx, reply, a)
 			}
-			return h.taker.take(ctx, reply, a)
 		}
-		if cmd.Name() == "evalsha" {
+		switch cmd.Name() {
+		case "evalsha", "eval", "zadd", "zrem", "sadd": // and none by which a connection makes itself known
 			return h.scripts.Process(ctx, cmd)
 		}
 		return next(ctx, cmd)

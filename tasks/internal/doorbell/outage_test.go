@@ -208,7 +208,7 @@ func TestConcurrencyIsSharedEvenly(t *testing.T) {
 	for _, c := range []struct {
 		concurrency, servers int
 		want                 []int
-	}{{0, 0, []int{25, 25, 25, 25}}, {10, 0, []int{10}}, {40, 0, []int{14, 13, 13}}, {3, 4, []int{1, 1, 1}}, {7, 2, []int{4, 3}}} {
+	}{{0, 0, []int{50, 50}}, {10, 0, []int{10}}, {17, 0, []int{9, 8}}, {3, 4, []int{1, 1, 1}}, {7, 2, []int{4, 3}}} {
 		config := ServerConfig{Concurrency: c.concurrency, Servers: c.servers}
 		config.fill()
 		var got []int

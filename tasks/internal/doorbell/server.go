@@ -20,10 +20,13 @@ type ServerConfig struct {
 	Queues      map[string]int        // name: weight, at least 1
 	Handler     Handler
 	Concurrency int           // handlers at a time; zero: 100
-	Servers     int           // asynq servers that share the concurrency; zero: one for each 16, at most 4
+	Servers     int           // asynq servers that share the concurrency; zero: one for each 16, at most 2
 	Drain       time.Duration // how long Shutdown waits for handlers; zero: 25s
 	OnRejected  func(Delivery, Reason)
-	Logger      Logger // nil: silent
+	// Scripts is a client of NewScriptClient's for all but taking and listening, which the caller shares and closes after
+	// Shutdown; nil: one of its own.
+	Scripts redis.UniversalClient
+	Logger  Logger // nil: silent
 
 	recognise func(redis.Cmder) (ask, bool) // nil: parseAsk
 	patience  patience                      // zero: defaultPatience
@@ -34,7 +37,7 @@ const (
 	defaultDrain       = 25 * time.Second
 	// One asynq server takes tasks in a single loop. Further servers lift that limit; a fifth brings nothing.
 	concurrencyPerServer = 16
-	mostServers          = 4
+	mostServers          = 2
 	// giveBack is how long asynq waits beyond Drain: handlers whose context has just ended return within it, so that a ring
 	// is back in its queue only when nobody works on it any more.
 	giveBack = time.Second
@@ -90,11 +93,13 @@ func (s *Server) assemble() error {
 		return err
 	}
 	s.yard = newYard(listens, queues, s.config.Logger)
-	scripts, err := NewScriptClient(s.config.Redis)
-	if err != nil {
-		return err
+	scripts := s.config.Scripts
+	if scripts == nil {
+		if scripts, err = NewScriptClient(s.config.Redis); err != nil {
+			return err
+		}
+		s.clients = append(s.clients, scripts)
 	}
-	s.clients = append(s.clients, scripts)
 	s.keeper = newKeeper(scripts, queues, s.config.Logger)
 	for i := range s.config.Servers {
 		own, err := s.client(steady)

@@ -11,26 +11,28 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// takers of over: work that lasts until it is released, or its context ends.
+// stints last until they are released, or their contexts end.
 type stints struct {
 	begun   chan string
-	release chan Verdict
+	release chan struct{}
 }
 
-func newStints() *stints { return &stints{make(chan string, 100), make(chan Verdict, 100)} }
+func newStints() *stints { return &stints{make(chan string, 100), make(chan struct{}, 100)} }
 
 func (s *stints) handler(_ context.Context, d Delivery) Verdict {
-	return TakeOver(func(st *Stint) Verdict {
-		ctx, cancel := st.Context()
-		defer cancel(nil)
-		s.begun <- d.ID
-		select {
-		case v := <-s.release:
-			return v
-		case <-ctx.Done():
-			s.begun <- fmt.Sprint(d.ID, " cut ", errors.Is(context.Cause(ctx), ErrStopping))
-			return Again(0)
-		}
+	return TakeOver(func(st *Stint) {
+		go st.Do(func() {
+			ctx, cancel := st.Context()
+			defer cancel(nil)
+			s.begun <- d.ID
+			select {
+			case <-s.release:
+				st.End(false)
+			case <-ctx.Done():
+				s.begun <- fmt.Sprint(d.ID, " cut ", errors.Is(context.Cause(ctx), ErrStopping))
+				st.End(true)
+			}
+		})
 	})
 }
 
@@ -45,7 +47,7 @@ func TestAsynqForgetsWhatIsTakenOverAndItStillCounts(t *testing.T) {
 			t.Errorf("running: got %d, want 1", got)
 		}
 		s.Drain()
-		work.release <- Handled()
+		work.release <- struct{}{}
 		if diff := cmp.Diff(Result{Finished: 1}, s.Shutdown(context.Background())); diff != "" {
 			t.Error(diff)
 		}
@@ -71,11 +73,11 @@ func TestPlacesBoundWhatIsTakenOver(t *testing.T) {
 			if left == 0 {
 				break
 			}
-			work.release <- Handled()
+			work.release <- struct{}{}
 			<-work.begun
 		}
 		for range places {
-			work.release <- Handled()
+			work.release <- struct{}{}
 		}
 		eventually(t, func() bool { return s.Running() == 0 })
 	})
@@ -99,7 +101,7 @@ func TestShutdownWaitsForWhatWasTakenOver(t *testing.T) {
 			handler := work.handler
 			if c.deaf {
 				handler = func(_ context.Context, d Delivery) Verdict {
-					return TakeOver(func(*Stint) Verdict { work.begun <- d.ID; <-ended; return Handled() })
+					return TakeOver(func(st *Stint) { go func() { work.begun <- d.ID; <-ended; st.End(false) }() })
 				}
 			}
 			s := serve(t, ServerConfig{Redis: rdb, Queues: map[string]int{"q": 1}, Drain: c.drain, Handler: handler})
@@ -145,10 +147,16 @@ func TestPanicOfWhatWasTakenOverIsContained(t *testing.T) {
 	rdb := backends[1].open(t)
 	log := &memoryLog{}
 	fill(t, rdb, 2)
+	n := 0 // the second is taken when the first has ended
 	s := serve(t, ServerConfig{
 		Redis: rdb, Queues: map[string]int{"q": 1}, Logger: log, Concurrency: 1,
 		Handler: func(context.Context, Delivery) Verdict {
-			return TakeOver(func(*Stint) Verdict { panic(errors.New("canary")) })
+			return TakeOver(func(st *Stint) {
+				if n++; n == 1 {
+					panic(errors.New("canary"))
+				}
+				go st.Do(func() { defer st.End(false); panic(errors.New("canary")) })
+			})
 		},
 	})
 	eventually(t, func() bool { return len(errorsOf(log)) == 2 && s.Running() == 0 }) // the second has got the place of the first

@@ -1,0 +1,83 @@
+package tasks
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"fourfold/executor"
+	"fourfold/tasks/internal/doorbell"
+)
+
+// Nobody waits for a step in flight: its attempt has a goroutine, and whoever ends it, by an answer, a timer or the context's
+// end, goes on from there with the step, the record, and the next step. So ten thousand calls are ten thousand goroutines.
+
+// stay is the time that a unit is in this worker's hands.
+type stay struct {
+	claim
+	w     *Worker
+	stint *doorbell.Stint
+	job   *job
+	ctx   context.Context //nolint:containedctx // of the work, which nobody waits for
+	end   context.CancelFunc
+	span  trace.Span
+}
+
+// workOn works on a prepared unit, and on those that ending one hands to this worker, until there is something to wait for;
+// resume goes on then.
+func (w *Worker) workOn(s *doorbell.Stint, j *job) {
+	for j != nil {
+		st := w.enter(s, j)
+		res, waiting, err := j.work.start(st.ctx, st.resume)
+		if waiting {
+			return
+		}
+		j = st.leave(res, err)
+	}
+}
+
+// resume is told what came of the attempts.
+func (st *stay) resume(res executor.Result[value], err error) {
+	st.stint.Do(func() {
+		if next := st.leave(st.job.work.notes.end(res, err)); next != nil {
+			st.w.workOn(st.stint, next)
+		}
+	})
+}
+
+// enter takes a claimed unit into hand. Only a stopping worker, a lost claim or the run's deadline end its context.
+func (w *Worker) enter(s *doorbell.Stint, j *job) *stay {
+	st := &stay{claim: claim{task: j.task}, w: w, stint: s, job: j}
+	st.ctx, st.cut = s.Context()
+	w.claims.hold(&st.claim)
+	if j.grant.Left > 0 {
+		st.ctx, st.end = context.WithTimeoutCause(st.ctx, j.grant.Left, errDeadline)
+	}
+	st.ctx, st.span = w.traceStep(st.ctx, j)
+	return st
+}
+
+// leave settles the unit, and returns the one to go on with, prepared; nil: the stint is over.
+func (st *stay) leave(res *result, err error) *job {
+	verdict := st.settle(res, err)
+	next := st.job.next
+	if next == nil {
+		st.stint.End(verdict.GivesBack())
+		return nil
+	}
+	next.work = st.w.prepare(next)
+	return next
+}
+
+// settle lets go of the unit, however it is left.
+func (st *stay) settle(res *result, err error) doorbell.Verdict {
+	defer func() {
+		st.span.End()
+		if st.end != nil {
+			st.end()
+		}
+		st.w.claims.drop(&st.claim)
+		st.cut(nil)
+	}()
+	return st.w.settle(st.ctx, st.job, res, err)
+}
