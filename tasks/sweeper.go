@@ -101,6 +101,9 @@ func (s *sweeper) sweep(ctx context.Context, queue string) (lead bool, err error
 		if err != nil || !more {
 			return true, err
 		}
+		if now, err = s.w.store.Now(ctx); err != nil { // what this round has put into the outbox is due by now
+			return true, err
+		}
 	}
 	return true, nil
 }
