@@ -11,7 +11,6 @@ type load struct {
 	workers  int     // of 100 slots
 	step     float64 // seconds a step takes
 	openRuns int
-	queues   int // on each node
 	nodes    int // of Redis
 	kept     float64
 }
@@ -26,13 +25,12 @@ const (
 
 // loads is the path to a thousand workers and a million open runs.
 var loads = []load{
-	{"10 workers", 10, 5, 10_000, 1, 1, 24 * hour},
-	{"100 workers", 100, 5, 100_000, 1, 1, 24 * hour},
-	{"100 workers, retention 1 h", 100, 5, 100_000, 1, 1, hour},
-	{"1,000 workers, retention 1 h", 1_000, 5, 1_000_000, 1, 1, hour},
-	{"1,000 workers, 16 queues", 1_000, 5, 1_000_000, 16, 1, hour},
-	{"1,000 workers, 3 nodes of 16 queues", 1_000, 5, 1_000_000, 16, 3, hour},
-	{"1,000 workers, 6 nodes of 16 queues", 1_000, 5, 1_000_000, 16, 6, hour},
+	{"10 workers", 10, 5, 10_000, 1, 24 * hour},
+	{"100 workers", 100, 5, 100_000, 1, 24 * hour},
+	{"100 workers, retention 1 h", 100, 5, 100_000, 1, hour},
+	{"1,000 workers, retention 1 h", 1_000, 5, 1_000_000, 1, hour},
+	{"1,000 workers, 3 nodes", 1_000, 5, 1_000_000, 3, hour},
+	{"1,000 workers, 6 nodes", 1_000, 5, 1_000_000, 6, hour},
 }
 
 // constants are what the model rests on; all are measured.
@@ -40,7 +38,6 @@ type constants struct {
 	redisStep, workerStep float64 // CPU µs a step
 	redisHeld             float64 // CPU µs a second for each step in flight
 	redisIdle             float64 // CPU µs a second for each worker
-	lrem                  float64 // µs for each task in asynq's active list, a step
 	connections           float64 // of a worker
 	idle                  float64 // bytes of a worker's connections
 	open, finished        float64 // bytes of a run of three steps
@@ -60,7 +57,6 @@ func constantsOf(f figures) (c constants, ok bool) {
 	c = constants{
 		redisStep: get("chains", ours, "Redis CPU a step"), workerStep: get("chains", ours, "worker CPU a step"),
 		redisHeld: get("scale", "10000 steps in flight", "Redis CPU of each"), redisIdle: get("scale", "100 idle workers", "Redis CPU of each"),
-		lrem:        get("scale", "LREM on a list of 100000", "each") / 100_000,
 		idle:        1e3 * get("scale", "100 idle workers", "Redis memory of each"),
 		connections: get("scale", "100 idle workers", "connections of each"),
 		open:        get("bytes", "3 steps", "an open run, in all"), finished: get("bytes", "3 steps", "a finished run, in all"),
@@ -72,7 +68,6 @@ func constantsOf(f figures) (c constants, ok bool) {
 type bill struct {
 	stepsPerSecond float64
 	core           float64 // of Redis' one
-	lremCore       float64 // of that, asynq's removal from the active list
 	connections    float64
 	gigabytes      float64
 	workerCores    float64 // of each worker
@@ -83,8 +78,7 @@ func (l load) bill(c constants) bill {
 	rate := inFlight / l.step
 	nodes := float64(l.nodes)
 	b := bill{stepsPerSecond: rate}
-	b.lremCore = rate / nodes * c.lrem * inFlight / nodes / float64(l.queues) / 1e6
-	b.core = (rate*c.redisStep+inFlight*c.redisHeld+float64(l.workers)*c.redisIdle)/nodes/1e6 + b.lremCore
+	b.core = (rate*c.redisStep + inFlight*c.redisHeld + float64(l.workers)*c.redisIdle) / nodes / 1e6
 	b.connections = float64(l.workers) * c.connections
 	b.gigabytes = ((float64(l.openRuns)*c.open+rate/stepsEach*l.kept*c.finished)/nodes + float64(l.workers)*c.idle) / 1e9
 	b.workerCores = rate / float64(l.workers) * c.workerStep / 1e6
@@ -95,11 +89,7 @@ func (l load) bill(c constants) bill {
 func (b bill) first() string {
 	var over []string
 	if b.core > workableCore {
-		what := "Redis' core"
-		if b.lremCore > b.core/2 {
-			what += " (the active list: more queues)"
-		}
-		over = append(over, what)
+		over = append(over, "Redis' core")
 	}
 	if b.connections > maxClients {
 		over = append(over, "`maxclients`")
@@ -121,10 +111,10 @@ func model(b *strings.Builder, f figures) {
 	}
 	b.WriteString("## The path to a thousand workers\n\nComputed from the figures above, not measured; [performance.md](performance.md#a-thousand-workers-a-million-open-runs) says how. Workers of 100 slots, all busy; steps\n" +
 		"of five seconds, three to a run; open runs: a thousand for each worker. Per node of Redis:\n\n")
-	b.WriteString("| load | steps/s in all | Redis' core | of it the active list | memory | connections | a worker's cores | what gives way |\n|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| load | steps/s in all | Redis' core | memory | connections | a worker's cores | what gives way |\n|---|---|---|---|---|---|---|\n")
 	for _, l := range loads {
 		x := l.bill(c)
-		fmt.Fprintf(b, "| %s | %s | %.0f %% | %.0f %% | %s GB | %s | %s | %s |\n", l.name, digits(x.stepsPerSecond), 100*x.core, 100*x.lremCore,
+		fmt.Fprintf(b, "| %s | %s | %.0f %% | %s GB | %s | %s | %s |\n", l.name, digits(x.stepsPerSecond), 100*x.core,
 			digits(x.gigabytes), digits(x.connections), digits(x.workerCores), x.first())
 	}
 	b.WriteString("\n")

@@ -24,9 +24,6 @@ func scale(s *session) error {
 			return err
 		}
 	}
-	if err := s.activeList(); err != nil {
-		return err
-	}
 	for _, runs := range size(s, []int{10_000, 100_000, 1_000_000}, []int{20_000}) {
 		if err := s.openRuns(runs); err != nil {
 			return err
@@ -112,41 +109,6 @@ func (s *session) heldSteps(steps int) error {
 			return err
 		}
 		s.figures.add("scale", fmt.Sprintf("%d steps in flight", steps), "Redis CPU of each", "µs/s", u.cpu/seconds/float64(steps))
-		return nil
-	})
-}
-
-// activeList is the cost of asynq's removal from its list of active tasks, which looks at all of it.
-func (s *session) activeList() error {
-	ctx, cancel := context.WithTimeout(s.ctx, patience)
-	defer cancel()
-	return withRedis(func(_ string, rdb *redis.Client) error {
-		for _, entries := range []int{1_000, 10_000, 100_000} {
-			ids := make([]any, entries)
-			for i := range ids {
-				ids[i] = fmt.Sprintf("%s.%026d:1:0:0", queue, i)
-			}
-			if err := rdb.Del(ctx, "active").Err(); err != nil {
-				return err
-			}
-			if err := rdb.RPush(ctx, "active", ids...).Err(); err != nil {
-				return err
-			}
-			if _, err := resetUsage(ctx, rdb); err != nil {
-				return err
-			}
-			const times = 200
-			for range times {
-				if err := rdb.LRem(ctx, "active", 0, "nobody").Err(); err != nil {
-					return err
-				}
-			}
-			u, err := readUsage(ctx, rdb, 0)
-			if err != nil {
-				return err
-			}
-			s.figures.add("scale", fmt.Sprintf("LREM on a list of %d", entries), "each", "µs", u.commands["lrem"].micros/times)
-		}
 		return nil
 	})
 }
