@@ -298,8 +298,8 @@ func TestWrongUsageAndErrorsOfOnesOwnHaveTheirExitStatus(t *testing.T) {
 		{"two JSON values", []string{"run", flow, "--input", "-"}, "{} {}", 1, "standard input:1:4: not one JSON value"},
 		{"no such flow", []string{"run", "nowhere.yaml", "--input", "-"}, "{}", 1, "nowhere.yaml"},
 		{"no such input", []string{"run", flow, "--input", "nowhere.json"}, "", 1, "nowhere.json"},
-		{"bad queue", []string{"run", flow, "--input", "-", "--queue", "No{}"}, "{}", 1, "queue name"},
-		{"bad Redis address", []string{"queues", "--redis", "http://x:secret@y"}, "", 1, "must begin with redis://"},
+		{"bad queue", []string{"run", flow, "--input", "-", "--queue", "No{}"}, "{}", 2, "queue name"},
+		{"bad Redis address", []string{"queues", "--redis", "http://x:secret@y"}, "", 2, "must begin with redis://"},
 	} {
 		r := w.enqueueWith(c.stdin, c.args...)
 		if r.status != c.status || !strings.Contains(r.stderr, c.says) || r.stdout != "" || strings.Contains(r.stderr, "secret") {
