@@ -64,7 +64,7 @@ var mutations = []mutation{
 	one("edges: a join fires with its first parent", lua+"settle.lua", "if left == 0 then fire(child, mk) end", "fire(child, mk)"),
 	one("edges: a join fires with its first parent, quick", lua+"quick_complete.lua", "if left ~= '1' then", "if false then"),
 	one("run: an absorbed failure stays FAILED, in Lua", lua+"settle.lua", "and flagged(index, 'a') then own = lowered(own) end", "and false then own = lowered(own) end"),
-	one("run: nothing is absorbed, in Go", "tasks/client.go", "Absorbable: s.Absorbable(),", ""),
+	one("run: nothing is absorbed, in Go", "tasks/shapes.go", "Absorbable: s.Absorbable(),", ""),
 	one("run: its outcome is that of its last step", lua+"settle.lua", "R.mk = join(R.mk, own)", "R.mk = own"),
 	one("run: its outcome is that of its last step, quick", lua+"quick_complete.lua", "mk = join(mk, own)", "mk = own"),
 	one("run: skipped steps count as failed", lua+"settle.lua", "local slot = skipped and SKIPPED or outcome", "local slot = outcome"),
