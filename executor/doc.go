@@ -26,7 +26,9 @@
 //
 // Each attempt runs on a goroutine of its own, raced against a timer, because a context is a request
 // that an attempt may ignore. Whatever it does, Run returns by Budget.Total. An attempt that was left
-// behind runs on until it ends by itself; [Strays] counts those.
+// behind runs on until it ends by itself; [Strays] counts those. Who has ten thousand steps
+// under way makes them by [Prepare] and lets them [Prepared.Start]: nobody waits then, and a step holds its
+// attempt's goroutine alone.
 //
 // A failed attempt is judged once, by [Classify]: the class says what is reported, and whether another
 // attempt may follow. An error that knows better says so itself (see [Failing] and [Failure]), and then

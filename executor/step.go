@@ -60,8 +60,8 @@ type Step[T any] struct {
 	// meanwhile. Zero: Run sleeps, however long it is.
 	Patience time.Duration
 	// OnFailure is told about every failed attempt (from 1) and every contained panic; in Abstain the
-	// attempt is 0, in Degrade it is the last one. It is called by the goroutine that called Run, must
-	// not block, and changes nothing. Failure.Err may hold content. Optional.
+	// attempt is 0, in Degrade it is the last one. It is called by the goroutine that called Run, or that
+	// goes on after Start; it must not block, and changes nothing. Failure.Err may hold content. Optional.
 	OnFailure func(attempt int, f Failure)
 }
 
