@@ -30,6 +30,7 @@ func TestRedisUsersMayDoWhatTheyMust(t *testing.T) {
 		{"LLEN asynq:{default}:pending", yes, yes, yes},
 		{"ZCARD asynq:{default}:retry", yes, yes, yes},
 		{"ZCARD fourfold:{default}:outbox", yes, yes, yes},
+		{"LLEN asynq:{default}:active", yes, yes, yes},
 		{"TYPE fourfold:{default}:claims", yes, yes, yes},
 		{"ZCARD fourfold:{default}:claims", yes, yes, yes},
 		{"GET fourfold:{default}:val:r:1:s", yes, yes, no},

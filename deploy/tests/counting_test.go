@@ -3,6 +3,7 @@ package tests
 import (
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -12,6 +13,7 @@ import (
 // What KEDA counts decides whether anybody works at all: at no moment of a run may it be nothing, whatever becomes of the
 // workers, and when all is done it must be nothing again.
 func TestTheScalerCountsWhatIsOpenFromNothingToNothing(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t, "dev")
 	server := redistest.Start(t, redistest.Users(users))
 	f.on(server)
@@ -42,7 +44,6 @@ func TestTheScalerCountsWhatIsOpenFromNothingToNothing(t *testing.T) {
 		f.enqueue("run", flow, "--input", input)
 	}
 	stays("without a worker")
-
 	f.configure(soon, endless)
 	first := f.start()
 	f.await("calls in flight", func(c map[string]int) bool { return c["active"] == runs })
@@ -91,6 +92,7 @@ func TestTheScalerCountsWhatIsOpenFromNothingToNothing(t *testing.T) {
 
 // A step that no worker of this version can do goes round and round, and keeps its fleet.
 func TestTheScalerCountsWhatNobodyCanDoYet(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t, "dev")
 	f.on(redistest.Start(t, redistest.Users(users)))
 	flow := filepath.Join(t.TempDir(), "flow.yaml")
@@ -103,5 +105,33 @@ func TestTheScalerCountsWhatNobodyCanDoYet(t *testing.T) {
 	f.stop(p)
 	if n := f.open(); n != 1 {
 		t.Errorf("one step waits for a worker that can do it, the scaler counts %v", f.counted())
+	}
+}
+
+// A worker may die between taking a task and claiming its step: then asynq's list of active tasks alone has it.
+func TestTheScalerCountsWhatADeadWorkerHadInHand(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, "dev")
+	server := redistest.Start(t, redistest.Users(users))
+	f.on(server)
+	f.enqueue("run", "examples/hello/flow.yaml", "--input", "examples/hello/input.json")
+	takeAndDie(t, server.Admin(t))
+	if c := f.counted(); c["taken"] != 1 || f.open() != 1 {
+		t.Errorf("one step is in a dead worker's hand, the scaler counts %v", c)
+	}
+}
+
+// takeAndDie does what asynq does when a worker takes a task, and then nothing more.
+func takeAndDie(t *testing.T, rdb *redis.Client) {
+	t.Helper()
+	id, err := rdb.LMove(t.Context(), "asynq:{default}:pending", "asynq:{default}:active", "RIGHT", "LEFT").Result()
+	if err == nil {
+		err = rdb.HSet(t.Context(), "asynq:{default}:t:"+id, "state", "active").Err()
+	}
+	if err == nil {
+		err = rdb.ZAdd(t.Context(), "asynq:{default}:lease", redis.Z{Member: id, Score: float64(time.Now().Add(30 * time.Second).Unix())}).Err()
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -64,6 +64,7 @@ func TestEachQueueClassIsScaledByAllThatIsOpen(t *testing.T) {
 			}
 			want := map[string]string{
 				"pending":   "asynq:{" + queue + "}:pending",
+				"taken":     "asynq:{" + queue + "}:active",
 				"active":    "fourfold:{" + queue + "}:claims",
 				"scheduled": "asynq:{" + queue + "}:scheduled",
 				"retry":     "asynq:{" + queue + "}:retry",

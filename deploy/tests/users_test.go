@@ -21,6 +21,7 @@ func TestTheFleetWorksUnderItsUsers(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			f := newFleet(t, c.overlay)
 			c.redis(t, f)
 			if out, err := f.command("worker", "check").CombinedOutput(); err != nil || !strings.Contains(string(out), "this user may do what a worker does") {
