@@ -36,7 +36,7 @@ type overlay struct {
 }
 
 // overlays renders those that are in the tree, and further ones that put each component to use: by a socket for DogStatsD,
-// with traces, and without a scaler.
+// with traces, on a Redis Cluster, and without a scaler.
 func overlays(t *testing.T) []overlay {
 	t.Helper()
 	return []overlay{
@@ -46,6 +46,7 @@ func overlays(t *testing.T) []overlay {
 		render(t, "prod-csi", "resources: [../prod]\ncomponents: [../../components/datadog-csi]\n"),
 		render(t, "dev-traces", "resources: [../dev]\ncomponents: [../../components/traces]\n"),
 		render(t, "prod-csi-traces", "resources: [../prod]\ncomponents: [../../components/traces, ../../components/datadog-csi]\n"),
+		render(t, "prod-cluster", "resources: [../prod]\ncomponents: [../../components/keda-cluster]\n"),
 		render(t, "bare", "namespace: bare\nresources: [../../base]\nconfigMapGenerator: [{name: fourfold-config, literals: [worker.yaml=]}]\n"+
 			"labels: [{pairs: {tags.datadoghq.com/env: bare, tags.datadoghq.com/version: '1'}, includeTemplates: true}]\n"),
 	}

@@ -114,7 +114,14 @@ func TestTriggersSayOnlyWhatKEDAKnows(t *testing.T) {
 						t.Errorf("%s %s: trigger %s: no %s in an authentication of KEDA's %s scaler", o.name, name, tr.Name, ref.Parameter, tr.Type)
 					}
 				}
-				for _, need := range []string{"listName", "address", "username", "password"} {
+				address, kind := "address", "redis"
+				if o.name == "prod-cluster" {
+					address, kind = "addresses", "redis-cluster"
+				}
+				if tr.Type != kind {
+					t.Errorf("%s %s: trigger %s is of type %s, want %s", o.name, name, tr.Name, tr.Type, kind)
+				}
+				for _, need := range []string{"listName", address, "username", "password"} {
 					if !given[need] {
 						t.Errorf("%s %s: trigger %s has no %s", o.name, name, tr.Name, need)
 					}
