@@ -24,8 +24,8 @@ const (
 	sweepAtOnce  = 16 // runs that are worked on at a time: their scripts share round trips
 	visitSoonest = 10 * time.Second
 	visitLatest  = 5 * time.Minute
-	// orphanedAfter is how long a unit may be active in asynq without a claim before it is rung again: a worker claims at
-	// once, or died before it could.
+	// orphanedAfter is for how long the worker of a unit that is active in asynq, and has no claim, may say nothing before it is
+	// rung again: a worker claims at once, or died before it could. How long the unit has waited in the queue before says nothing.
 	orphanedAfter = 15 * time.Second
 	failedKept    = 10_000
 	trimEvery     = time.Minute
@@ -248,7 +248,7 @@ func (s *sweeper) redriveLost(ctx context.Context, ref runstate.Ref, generation 
 	var lost []runstate.Entry
 	for i, u := range idle {
 		p := there[ids[i]]
-		orphaned := p.State == doorbell.Active && u.Since > orphanedAfter
+		orphaned := p.Unattended(time.Now()) > orphanedAfter
 		if !p.Live(time.Now()) || orphaned {
 			lost = append(lost, u.Entry)
 		}

@@ -122,3 +122,26 @@ func TestWhoDoesNotLeadAsksSeldom(t *testing.T) {
 		}
 	}
 }
+
+// A ring that has just been taken, after a long wait, is its worker's to claim; one whose worker has said nothing for long is
+// rung again.
+func TestARingThatWasJustTakenIsNoOrphan(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		taken time.Duration // ago
+		want  int
+	}{"just taken": {0, 0}, "taken long ago": {orphanedAfter + 2*time.Second, 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, _, refs := backlog(t, 1)
+			w.sweeper.live = func(_ context.Context, _ string, ids []string) (map[string]doorbell.Presence, error) {
+				lease := time.Now().Add(30*time.Second - c.taken)
+				return map[string]doorbell.Presence{ids[0]: {State: doorbell.Active, Lease: lease}}, nil
+			}
+			unit := runstate.Idle{Entry: runstate.Entry{Ref: refs[0], Generation: 1, Unit: runstate.Unit{Item: runstate.Whole}}, Since: time.Hour}
+			if got, err := w.sweeper.redriveLost(t.Context(), refs[0], 1, []runstate.Idle{unit}); err != nil || got != c.want {
+				t.Errorf("rung again: %d, %v; want %d", got, err, c.want)
+			}
+		})
+	}
+}

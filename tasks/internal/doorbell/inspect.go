@@ -51,6 +51,17 @@ func (p Presence) Live(now time.Time) bool {
 	return false
 }
 
+// asynqLease is how far ahead asynq v0.26 sets a lease.
+const asynqLease = 30 * time.Second
+
+// Unattended is for how long the worker that has an active ring has said nothing of it; zero for rings in other states.
+func (p Presence) Unattended(now time.Time) time.Duration {
+	if p.State != Active {
+		return 0
+	}
+	return max(0, now.Add(asynqLease).Sub(p.Lease))
+}
+
 // Live looks up rings of one queue by ID, in one round trip. The answer has an entry for every ID.
 func Live(ctx context.Context, rdb redis.UniversalClient, queue string, ids []string) (map[string]Presence, error) {
 	if len(ids) == 0 {

@@ -168,3 +168,28 @@ func TestStatesPrint(t *testing.T) {
 		t.Errorf("aggregating: got %v, want unknown", got)
 	}
 }
+
+// asynq's lease is as long as Unattended takes it to be.
+func TestARingThatWasJustTakenIsAttended(t *testing.T) {
+	rdb := backends[1].open(t)
+	started, release := make(chan struct{}), make(chan struct{})
+	defer close(release)
+	serve(t, ServerConfig{
+		Redis: rdb, Queues: map[string]int{"q": 1},
+		Handler: func(context.Context, Delivery) Verdict { close(started); <-release; return Handled() },
+	})
+	began := time.Now()
+	must(t, NewRinger(rdb, RingerOptions{}).Ring(t.Context(), Ring{Queue: "q", ID: "x"}))
+	<-started
+	p := presence(t, rdb, "q", "x")
+	took := time.Since(began)
+	if ahead := p.Lease.Sub(began); ahead < asynqLease-longestAwait-2*time.Second || ahead > asynqLease+took+time.Second {
+		t.Errorf("asynq's lease is %v ahead, want about %v", ahead, asynqLease)
+	}
+	if got := p.Unattended(began.Add(took)); p.State != Active || got > took+longestAwait+2*time.Second {
+		t.Errorf("%v, unattended for %v, want active and at most %v", p.State, got, took)
+	}
+	if got := (Presence{State: Pending}).Unattended(began); got != 0 {
+		t.Errorf("a pending ring is unattended for %v", got)
+	}
+}

@@ -35,7 +35,8 @@ type ServerConfig struct {
 const (
 	defaultConcurrency = 100
 	defaultDrain       = 25 * time.Second
-	// One asynq server takes tasks in a single loop. Further servers lift that limit; a fifth brings nothing.
+	// One asynq server takes tasks in a single loop. A second lifts that limit; a third brings nothing, since takers take many at
+	// a time, and costs a connection and a heartbeat.
 	concurrencyPerServer = 16
 	mostServers          = 2
 	// giveBack is how long asynq waits beyond Drain: handlers whose context has just ended return within it, so that a ring
