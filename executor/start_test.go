@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -87,13 +88,12 @@ func TestStartEndsAsRunDoes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			play := func(run func(context.Context, executor.Step[string]) (executor.Result[string], error)) (got []string) {
 				synctest.Test(t, func(t *testing.T) {
-					made, told := 0, 0
+					var made atomic.Int64 // by strays too
+					told := 0
 					step := executor.Step[string]{
 						ID: executor.MustStepID("s"),
 						Attempt: func(ctx context.Context) (executor.Reply[string], error) {
-							do := c.attempts[min(made, len(c.attempts)-1)]
-							made++
-							return do(ctx)
+							return c.attempts[min(int(made.Add(1)), len(c.attempts))-1](ctx)
 						},
 						Budget:    executor.Budget{Attempts: 3, PerAttempt: 10 * time.Second, Total: time.Minute, Backoff: max(2, c.backoff)},
 						OnFailure: func(int, executor.Failure) { told++ },
@@ -111,7 +111,7 @@ func TestStartEndsAsRunDoes(t *testing.T) {
 					}
 					before, began := executor.Strays(), time.Now()
 					r, err := run(ctx, step)
-					got = append(got, ending(r, err), fmt.Sprint(made, " attempts, told ", told, " after ", time.Since(began).Round(time.Millisecond)))
+					got = append(got, ending(r, err), fmt.Sprint(made.Load(), " attempts, told ", told, " after ", time.Since(began).Round(time.Millisecond)))
 					synctest.Wait()
 					got = append(got, fmt.Sprint(executor.Strays()-before, " strays"))
 					time.Sleep(2 * time.Hour)

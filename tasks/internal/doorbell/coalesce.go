@@ -12,6 +12,9 @@ const (
 	lanes = 2
 	// scriptsPerFlight bounds a pipeline: Redis serves other clients between them.
 	scriptsPerFlight = 16
+	// Where more than crowd wait, how long the first of a flight waits for its last matters less than what a trip costs.
+	crowd          = 256
+	crowdPerFlight = 64
 )
 
 // Coalesce makes EVALSHA commands of many goroutines share round trips, and returns the client. While a lane is free, a
@@ -120,6 +123,9 @@ func (c *coalescer) nextFlight() []*passenger {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := min(len(c.waiting), scriptsPerFlight)
+	if len(c.waiting) > crowd {
+		n = crowdPerFlight
+	}
 	if n == 0 {
 		c.flying--
 		return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -163,6 +164,32 @@ func TestWaitingCommandsFlyTogetherInBoundedBatches(t *testing.T) {
 	trips := h.trips()[lanes:]
 	if len(trips) != 3 || max(trips[0], trips[1], trips[2]) != scriptsPerFlight {
 		t.Errorf("round trips of %d waiting commands: got %v, want 3 of at most %d", n, trips, scriptsPerFlight)
+	}
+}
+
+// A crowd is carried in larger flights, since trips are what it waits for.
+func TestACrowdFliesInLargerBatches(t *testing.T) {
+	h := newHeld(t)
+	answers := make(chan string, 1000)
+	for i := range lanes {
+		go h.call(t.Context(), "first", answers)
+		eventually(t, func() bool { return len(h.trips()) == i+1 })
+	}
+	const n = crowd + 10
+	for i := range n {
+		go h.call(t.Context(), fmt.Sprint(i), answers)
+	}
+	eventually(t, func() bool { return h.waiting() == n })
+	close(h.gate)
+	for range n + lanes {
+		<-answers
+	}
+	trips := h.trips()[lanes:]
+	if got := slices.Max(trips); got != crowdPerFlight {
+		t.Errorf("the largest flight of a crowd: got %d, want %d", got, crowdPerFlight)
+	}
+	if got := slices.Min(trips); got > scriptsPerFlight {
+		t.Errorf("no flight of at most %d when the crowd was gone: the smallest had %d", scriptsPerFlight, got)
 	}
 }
 
