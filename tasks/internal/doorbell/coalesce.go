@@ -3,6 +3,7 @@ package doorbell
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -15,6 +16,8 @@ const (
 	// Where more than crowd wait, how long the first of a flight waits for its last matters less than what a trip costs.
 	crowd          = 256
 	crowdPerFlight = 64
+	// patientFor is how long a command that nobody waits for waits for others to fly with.
+	patientFor = time.Millisecond
 )
 
 // Coalesce makes EVALSHA commands of many goroutines share round trips, and returns the client. While a lane is free, a
@@ -56,6 +59,11 @@ func NewSharedClient(rdb redis.UniversalClient) (redis.UniversalClient, error) {
 	return Coalesce(own)
 }
 
+// patiently marks the context of a command that may wait a moment for others to share a round trip with.
+func patiently(ctx context.Context) context.Context { return context.WithValue(ctx, patientKey{}, true) }
+
+type patientKey struct{}
+
 // coalescer is the hook of one client of one node.
 type coalescer struct {
 	client *redis.Client
@@ -83,10 +91,13 @@ func (c *coalescer) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		if !ok || cmd.Name() != "evalsha" || ctx.Err() != nil {
 			return next(ctx, cmd)
 		}
-		p := c.board(cmd)
+		p, batch := c.board(cmd, ctx.Value(patientKey{}) != nil)
 		if p == nil {
 			defer c.land()
 			return next(ctx, cmd)
+		}
+		if len(batch) > 0 {
+			go c.fly(batch)
 		}
 		select {
 		case <-p.landed:
@@ -98,17 +109,41 @@ func (c *coalescer) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// board takes a free lane and returns nil, or makes the command wait.
-func (c *coalescer) board(cmd redis.Cmder) *passenger {
+// board finds the command a place. Without a passenger it flies alone, and has a lane. With a batch, which it is among, the
+// batch has one. Else it waits.
+func (c *coalescer) board(cmd redis.Cmder, patient bool) (p *passenger, batch []*passenger) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.flying < lanes {
+	free := c.flying < lanes
+	if free && !patient && len(c.waiting) == 0 {
 		c.flying++
-		return nil
+		return nil, nil
 	}
-	p := &passenger{cmd: redis.NewCmd(context.Background(), cmd.Args()...), landed: make(chan struct{})}
+	p = &passenger{cmd: redis.NewCmd(context.Background(), cmd.Args()...), landed: make(chan struct{})}
 	c.waiting = append(c.waiting, p)
-	return p
+	switch {
+	case !free:
+	case patient:
+		time.AfterFunc(patientFor, c.depart)
+	default:
+		c.flying++
+		batch = c.next()
+	}
+	return p, batch
+}
+
+// depart ends the patience of those who have waited for company.
+func (c *coalescer) depart() {
+	c.mu.Lock()
+	var batch []*passenger
+	if c.flying < lanes && len(c.waiting) > 0 {
+		c.flying++
+		batch = c.next()
+	}
+	c.mu.Unlock()
+	if len(batch) > 0 {
+		c.fly(batch)
+	}
 }
 
 // land hands the lane to those who wait, or frees it.
@@ -122,13 +157,18 @@ func (c *coalescer) land() {
 func (c *coalescer) nextFlight() []*passenger {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	batch := c.next()
+	if len(batch) == 0 {
+		c.flying--
+	}
+	return batch
+}
+
+// next takes a batch off those who wait. It is called under the lock.
+func (c *coalescer) next() []*passenger {
 	n := min(len(c.waiting), scriptsPerFlight)
 	if len(c.waiting) > crowd {
 		n = crowdPerFlight
-	}
-	if n == 0 {
-		c.flying--
-		return nil
 	}
 	batch := c.waiting[:n:n]
 	if c.waiting = c.waiting[n:]; len(c.waiting) == 0 {

@@ -193,6 +193,31 @@ func TestACrowdFliesInLargerBatches(t *testing.T) {
 	}
 }
 
+func TestPatientCommandFliesWithTheNextOrAfterAMoment(t *testing.T) {
+	h := newHeld(t)
+	close(h.gate)
+	answers := make(chan string, 10)
+	go h.call(patiently(t.Context()), "alone", answers)
+	if got := <-answers; got != "alone <nil>" {
+		t.Errorf("got %q", got)
+	}
+	for len(h.trips()) < 100 { // on a slow machine its moment may be over before the next comes
+		before := len(h.trips())
+		go h.call(patiently(t.Context()), "patient", answers)
+		eventually(t, func() bool { return h.waiting() == 1 || len(h.trips()) > before })
+		h.call(t.Context(), "next", answers)
+		got := map[string]int{<-answers: 1}
+		got[<-answers]++
+		if diff := cmp.Diff(map[string]int{"patient <nil>": 1, "next <nil>": 1}, got); diff != "" {
+			t.Fatal(diff)
+		}
+		if trips := h.trips(); len(trips) == before+1 && trips[before] == 2 {
+			return
+		}
+	}
+	t.Error("a patient command never shared a round trip")
+}
+
 func TestCallerWhoLeavesHurtsNobody(t *testing.T) {
 	h := newHeld(t)
 	answers, left := make(chan string, 10), make(chan string, 10)

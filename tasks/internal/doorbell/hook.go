@@ -37,6 +37,9 @@ func (h *serverHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		}
 		switch cmd.Name() {
 		case "evalsha", "eval", "zadd", "zrem", "sadd": // and none by which a connection makes itself known
+			if isDone(cmd) && !h.taker.yard.closed() {
+				ctx = patiently(ctx)
+			}
 			return h.scripts.Process(ctx, cmd)
 		}
 		return next(ctx, cmd)
@@ -51,6 +54,20 @@ func uncanceled(ctx context.Context) context.Context {
 		return context.WithoutCancel(ctx)
 	}
 	return ctx
+}
+
+// isDone recognises asynq's account of a task that is done, for which nobody waits:
+//
+//	EVALSHA sha 5 asynq:{q}:active asynq:{q}:lease asynq:{q}:t:<id> asynq:{q}:processed:<date> asynq:{q}:processed <id> ...
+func isDone(cmd redis.Cmder) bool {
+	const keys, doneKeys, date = 3, 5, 6
+	args := cmd.Args()
+	if len(args) < keys+doneKeys || args[2] != any(doneKeys) {
+		return false
+	}
+	active, _ := args[keys].(string)
+	processed, _ := args[date].(string)
+	return strings.HasSuffix(active, "}:active") && strings.Contains(processed, "}:processed:")
 }
 
 // ask is the script by which asynq takes a task from a queue:
