@@ -106,7 +106,9 @@ func TestARunKeepsTheFlowAndPromptsItWasSubmittedWith(t *testing.T) {
 	before, after := release("Count to 1."), release("Count to 2.")
 	first, second := f.submit(before, `1`), f.submit(after, `1`)
 	m := newModel(nil)
-	m.reply = func(prompt string) (string, error) { return strings.TrimSuffix(strings.TrimPrefix(prompt, "Count to "), "."), nil }
+	m.reply = func(prompt string) (string, error) {
+		return strings.TrimSuffix(strings.TrimPrefix(prompt, "Count to "), "."), nil
+	}
 	f.worker(m, nil)
 	for _, c := range []struct {
 		run   tasks.RunID

@@ -60,7 +60,9 @@ func NewSharedClient(rdb redis.UniversalClient) (redis.UniversalClient, error) {
 }
 
 // patiently marks the context of a command that may wait a moment for others to share a round trip with.
-func patiently(ctx context.Context) context.Context { return context.WithValue(ctx, patientKey{}, true) }
+func patiently(ctx context.Context) context.Context {
+	return context.WithValue(ctx, patientKey{}, true)
+}
 
 type patientKey struct{}
 

@@ -189,12 +189,12 @@ func TestServerThatCannotListenPolls(t *testing.T) {
 		p := newProcess(f, []string{"q"}, defaultPatience, 4, 2, 10*time.Second)
 		time.Sleep(time.Minute)
 		f.push("q", "1")
-		time.Sleep(pollInterval)
+		time.Sleep(pollInterval + time.Millisecond) // the look may be due at the moment of the push
 		if _, _, left := f.counts(); left != 0 {
 			t.Errorf("a task still waits after %v", pollInterval)
 		}
 		f.push("q", "2", "3", "4", "5", "6", "7", "8")
-		time.Sleep(pollInterval + othersPatience.deaf)
+		time.Sleep(pollInterval + othersPatience.deaf + time.Millisecond)
 		if _, _, left := f.counts(); left != 0 {
 			t.Errorf("%d tasks still wait although slots are free", left)
 		}
