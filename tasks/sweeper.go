@@ -96,8 +96,9 @@ func (s *sweeper) sweep(ctx context.Context, queue string) (lead bool, err error
 	if !lead {
 		return false, nil
 	}
-	for range sweepRounds {
-		more, err := s.round(ctx, queue, now, settled)
+	visits := max(1, sweepRounds/len(s.w.cfg.Queues)) // who sweeps many queues visits no more runs than for one
+	for i := range sweepRounds {
+		more, err := s.round(ctx, queue, now, settled, i < visits)
 		if err != nil || !more {
 			return true, err
 		}
@@ -108,8 +109,9 @@ func (s *sweeper) sweep(ctx context.Context, queue string) (lead bool, err error
 	return true, nil
 }
 
-// round does what is to be done now; more says that it found as much as it may at once, or made something to ring for.
-func (s *sweeper) round(ctx context.Context, queue string, now time.Time, settled bool) (more bool, err error) {
+// round does what is to be done now, with visits if it may; more says that it found as much as it may at once, or made
+// something to ring for.
+func (s *sweeper) round(ctx context.Context, queue string, now time.Time, settled, visits bool) (more bool, err error) {
 	found, err := s.w.store.Look(ctx, queue, now, sweepHold, sweepMost)
 	if err != nil {
 		return false, err
@@ -119,12 +121,15 @@ func (s *sweeper) round(ctx context.Context, queue string, now time.Time, settle
 		if redriven, err = s.redriveDead(ctx, queue, found.Dead); err != nil {
 			return false, err
 		}
+		more = len(found.Dead) == sweepMost
+	}
+	if settled && visits {
 		lost, err := s.visit(ctx, queue, found.Due)
 		if err != nil {
 			return false, err
 		}
 		redriven += lost
-		more = len(found.Dead) == sweepMost || len(found.Due) == sweepMost
+		more = more || len(found.Due) == sweepMost
 	}
 	if err := s.ring(ctx, queue, found.Unrung); err != nil {
 		return false, err
