@@ -53,9 +53,7 @@ type taker struct {
 	yard     *yard
 	patience patience
 	queues   int
-	slots    int
-	inFlight atomic.Int64  // handed to asynq and not finished, by whoever has taken it over
-	freed    chan struct{} // a place has become free; room for one
+	places   *places
 	log      Logger
 
 	asks     map[string]ask // how each queue was asked last
@@ -69,8 +67,8 @@ type taker struct {
 
 func newTaker(rdb redis.UniversalClient, y *yard, p patience, queues, slots int, log Logger) *taker {
 	return &taker{
-		rdb: rdb, yard: y, patience: p, queues: queues, slots: slots, log: log,
-		asks: map[string]ask{}, empty: map[string]bool{}, appetite: 1, freed: make(chan struct{}, 1),
+		rdb: rdb, yard: y, patience: p, queues: queues, places: newPlaces(slots), log: log,
+		asks: map[string]ask{}, empty: map[string]bool{}, appetite: 1,
 	}
 }
 
@@ -80,7 +78,7 @@ func (k *taker) take(ctx context.Context, cmd *redis.Cmd, a ask) error {
 	switch {
 	case err == nil:
 		cmd.SetVal(reply)
-		k.inFlight.Add(1)
+		k.places.reserve()
 		clear(k.empty)
 		k.passOn(a.queue)
 	case errors.Is(err, redis.Nil), errors.Is(err, errParked), redis.HasErrorPrefix(err, "NOSCRIPT"):
@@ -156,8 +154,7 @@ func (k *taker) wait(ctx context.Context, queue string, reply any, err error) (a
 // fetch asks one queue, for several tasks while it has many and slots are free; what is not needed at once becomes stock.
 // Once the yard is closed it asks no more.
 func (k *taker) fetch(ctx context.Context, a ask) (any, error) {
-	free := k.slots - int(k.inFlight.Load())
-	n := max(1, min(k.appetite, free, mostAtOnce))
+	n := max(1, min(k.appetite, k.places.left(), mostAtOnce))
 	defer func() { k.owed.Store(int64(len(k.stock))) }()
 	if k.owed.Store(int64(n)); k.yard.closed() { // in this order: see handedOut
 		return nil, errParked
@@ -199,7 +196,7 @@ func (k *taker) learn(err error, asked, got int) {
 
 // passOn wakes an idle neighbour when this server can take no more.
 func (k *taker) passOn(queue string) {
-	if int(k.inFlight.Load()) >= k.slots {
+	if k.places.left() <= 0 {
 		k.yard.more(queue)
 	}
 }
