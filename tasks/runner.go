@@ -45,11 +45,9 @@ func (w *Worker) handle(ctx context.Context, d doorbell.Delivery) doorbell.Verdi
 	return doorbell.TakeOver(func(s *doorbell.Stint) { w.workOn(s, j) })
 }
 
-// claim begins the unit that a doorbell was rung for. Without a job there is nothing to work on, for the reason told.
+// claim begins the unit that a doorbell was rung for, unless it was begun when the doorbell was taken. Without a job there is
+// nothing to work on, for the reason told.
 func (w *Worker) claim(ctx context.Context, d doorbell.Delivery) (*job, doorbell.Verdict) {
-	if w.draining.Load() { // taken in the moment in which the worker began to stop: for another one
-		return nil, doorbell.Again(0)
-	}
 	p, err := decodePayload(d.Payload)
 	if err != nil {
 		return nil, doorbell.Reject(reasonUndecodable)
@@ -57,13 +55,18 @@ func (w *Worker) claim(ctx context.Context, d doorbell.Delivery) (*job, doorbell
 	if p.Run.Queue() != d.Queue {
 		return nil, doorbell.Reject(reasonWrongQueue)
 	}
-	j := &job{payload: p, task: runstate.Task{Ref: p.Run.ref(), Generation: p.Generation, Unit: p.Unit, Token: newToken()}, rang: d.Headers[traceHeader]}
+	met := runstate.MetBy(d.Met)
+	j := &job{payload: p, rang: d.Headers[traceHeader]}
+	j.task = met.Under(runstate.Task{Ref: p.Run.ref(), Generation: p.Generation, Unit: p.Unit, Token: newToken()})
+	if w.draining.Load() { // taken in the moment in which the worker began to stop: for another one
+		return nil, w.handBack(ctx, j, met, 0)
+	}
 	j.bundle, err = w.bundles.get(ctx, p.SHA)
 	switch {
 	case errors.Is(err, errBundle):
 		return nil, w.reject(ctx, j)
 	case err != nil:
-		return nil, doorbell.Again(redisPause)
+		return nil, w.handBack(ctx, j, met, redisPause)
 	case p.Unit.Step >= len(j.bundle.Flow().Steps):
 		return nil, doorbell.Reject(reasonUndecodable)
 	}
@@ -73,6 +76,20 @@ func (w *Worker) claim(ctx context.Context, d doorbell.Delivery) (*job, doorbell
 		return nil, verdict
 	}
 	return j, verdict
+}
+
+// handBack lets a unit that this worker will not begin come again after a pause. If it was claimed when its doorbell was taken,
+// the claim goes back and a new doorbell is rung; or, if Redis does not answer, the claim ends by itself.
+func (w *Worker) handBack(ctx context.Context, j *job, met runstate.Met, pause time.Duration) doorbell.Verdict {
+	switch {
+	case !met.Claimed():
+		return doorbell.Again(pause)
+	case pause == 0:
+		w.giveBack(ctx, j, runstate.Progress{})
+	default:
+		_, _ = w.store.Park(ctx, j.task, pause, runstate.Progress{}) // the sweeper rings
+	}
+	return doorbell.Drop()
 }
 
 // begin claims the unit; the verdict is why it could not.

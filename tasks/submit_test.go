@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hibiken/asynq"
 
@@ -89,33 +90,56 @@ func TestAfterAFlushABundleIsStoredAgain(t *testing.T) {
 	}
 }
 
+// infoNumber reads one number of INFO.
+func infoNumber(t *testing.T, s *redistest.Server, section, field string) int {
+	t.Helper()
+	text, err := s.Admin(t).Info(context.Background(), section).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(text) {
+		if rest, found := strings.CutPrefix(line, field); found {
+			if _, err := fmt.Sscan(rest, &n); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return n
+}
+
 func TestASubmitIsOneRoundTrip(t *testing.T) {
 	s := redistest.Start(t)
 	f := newFleet(t, s.Client(t))
 	b := bundle(t, threeSteps(""))
-	reads := func() int {
-		var n int
-		text, err := s.Admin(t).Info(context.Background(), "stats").Result()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(text) {
-			if rest, found := strings.CutPrefix(line, "total_reads_processed:"); found {
-				if _, err := fmt.Sscan(rest, &n); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		return n
-	}
 	f.submit(b, `1`) // loads the script, stores the bundle
 	const runs = 200
-	before := reads()
+	before := infoNumber(t, s, "stats", "total_reads_processed:")
 	for range runs {
 		f.submit(b, `1`)
 	}
 	// A few more: the question itself, and the queue's name, which is told again every 15 seconds.
-	if got := reads() - before; got < runs || got > runs+runs/10 {
+	if got := infoNumber(t, s, "stats", "total_reads_processed:") - before; got < runs || got > runs+runs/10 {
 		t.Errorf("%d submits took %d round trips", runs, got)
+	}
+}
+
+// A run of three steps in a chain that meets an idle worker: one script makes it, one takes and begins it, one ends each step
+// and begins the next, and asynq is told that its task is done.
+func TestAChainOfThreeTakesSixScripts(t *testing.T) {
+	s := redistest.Start(t)
+	f := newFleet(t, s.Client(t))
+	b := bundle(t, threeSteps(""))
+	f.worker(newModel(fine), nil)
+	f.wait(f.submit(b, `1`))
+	const runs = 50
+	before := infoNumber(t, s, "commandstats", "cmdstat_evalsha:calls=")
+	for range runs {
+		time.Sleep(20 * time.Millisecond) // so that the fleet is idle again
+		f.wait(f.submit(b, `1`))
+	}
+	got := infoNumber(t, s, "commandstats", "cmdstat_evalsha:calls=") - before
+	if got < 5*runs || got > 7*runs { // and now and then asynq's heartbeat, or a second look
+		t.Errorf("%d runs took %d scripts, want six each", runs, got)
 	}
 }

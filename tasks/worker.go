@@ -122,6 +122,9 @@ func NewWorker(cfg WorkerConfig) (*Worker, error) {
 	server, err := doorbell.NewServer(doorbell.ServerConfig{
 		Redis: cfg.Redis, Queues: cfg.Queues, Handler: w.handle, Concurrency: cfg.Concurrency, Drain: cfg.Drain, Logger: cfg.Logger,
 		Scripts: scripts,
+		AtTake: &doorbell.AtTake{
+			Script: runstate.MeetScript(), Args: func() []any { return runstate.MeetArgs(newToken(), cfg.Lease) },
+		},
 		OnRejected: func(d doorbell.Delivery, reason doorbell.Reason) {
 			w.cfg.Logger.Error("task rejected and archived", "queue", d.Queue, "reason", strings.ReplaceAll(string(reason), " ", "-")) // spelt as the log takes it
 		},

@@ -17,7 +17,7 @@ const (
 	crowd          = 256
 	crowdPerFlight = 64
 	// patientFor is how long a command that nobody waits for waits for others to fly with.
-	patientFor = time.Millisecond
+	patientFor = 5 * time.Millisecond
 )
 
 // Coalesce makes EVALSHA commands of many goroutines share round trips, and returns the client. While a lane is free, a

@@ -17,6 +17,7 @@ type Delivery struct {
 	Payload []byte
 	Headers map[string]string // as rung; nil: none
 	Rung    time.Time         // when it was first rung, by the producer's clock; zero: not known
+	Met     any               // what ServerConfig.AtTake said of it; nil: nothing
 	Retried int               // deliveries before this one that asynq counts as failed; others are not counted
 }
 

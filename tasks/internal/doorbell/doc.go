@@ -18,6 +18,7 @@
 //   - encode.go lets asynq's client write rings without sending them, so that many share a round trip (ring.go).
 //   - hook.go recognises the script that takes a task, and gives it to a taker (take.go), which takes several tasks in one
 //     round trip while there are many and slots are free, and waits while there are none.
+//   - attake.go puts that script into one of the caller's, which meets each ring in the moment in which it is taken.
 //   - yard.go is where idle servers wait, and how they are woken.
 //   - coalesce.go makes scripts of many goroutines share round trips.
 //   - handle.go runs the handler: fixed words for asynq, panics contained, contexts that end.

@@ -23,6 +23,7 @@ type ServerConfig struct {
 	Servers     int           // asynq servers that share the concurrency; zero: one for each 16, at most 2
 	Drain       time.Duration // how long Shutdown waits for handlers; zero: 25s
 	OnRejected  func(Delivery, Reason)
+	AtTake      *AtTake // nil: rings are taken and no more
 	// Scripts is a client of NewScriptClient's for all but taking and listening, which the caller shares and closes after
 	// Shutdown; nil: one of its own.
 	Scripts redis.UniversalClient
@@ -109,6 +110,7 @@ func (s *Server) assemble() error {
 		}
 		slots := share(s.config.Concurrency, s.config.Servers, i)
 		k := newTaker(takes, s.yard, s.config.patience.of(i), len(queues), slots, s.config.Logger)
+		k.atTake = s.config.AtTake
 		own.AddHook(&serverHook{recognise: s.config.recognise, taker: k, scripts: scripts})
 		s.takers = append(s.takers, k)
 		s.servers = append(s.servers, asynq.NewServerFromRedisClient(own, s.asynqConfig(i, slots)))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -53,9 +54,14 @@ type taker struct {
 	yard     *yard
 	patience patience
 	queues   int
-	places   *places
+	slots    int
+	inFlight atomic.Int64  // handed to asynq and not finished, by whoever has taken it over
+	freed    chan struct{} // a place has become free; room for one
 	log      Logger
+	atTake   *AtTake  // nil: rings are taken as asynq does it
+	met      sync.Map // ID → what was said of a ring that asynq has, and its handler not yet
 
+	script   *redis.Script  // asynq's with AtTake's in it; nil: not known yet
 	asks     map[string]ask // how each queue was asked last
 	empty    map[string]bool
 	stock    []any        // taken and not yet handed to asynq; never more than there are free slots
@@ -67,8 +73,8 @@ type taker struct {
 
 func newTaker(rdb redis.UniversalClient, y *yard, p patience, queues, slots int, log Logger) *taker {
 	return &taker{
-		rdb: rdb, yard: y, patience: p, queues: queues, places: newPlaces(slots), log: log,
-		asks: map[string]ask{}, empty: map[string]bool{}, appetite: 1,
+		rdb: rdb, yard: y, patience: p, queues: queues, slots: slots, log: log,
+		asks: map[string]ask{}, empty: map[string]bool{}, appetite: 1, freed: make(chan struct{}, 1),
 	}
 }
 
@@ -77,11 +83,11 @@ func (k *taker) take(ctx context.Context, cmd *redis.Cmd, a ask) error {
 	reply, err := k.answer(ctx, cmd, a)
 	switch {
 	case err == nil:
-		cmd.SetVal(reply)
-		k.places.reserve()
+		cmd.SetVal(k.unwrap(reply))
+		k.inFlight.Add(1)
 		clear(k.empty)
 		k.passOn(a.queue)
-	case errors.Is(err, redis.Nil), errors.Is(err, errParked), redis.HasErrorPrefix(err, "NOSCRIPT"):
+	case errors.Is(err, redis.Nil), errors.Is(err, errParked), redis.HasErrorPrefix(err, "NOSCRIPT"): // the text follows
 	default:
 		clear(k.empty)
 		k.pause(err)
@@ -98,7 +104,10 @@ func (k *taker) answer(ctx context.Context, cmd *redis.Cmd, a ask) (any, error) 
 		k.owed.Store(int64(len(k.stock)))
 		return reply, nil
 	}
-	if cmd.Name() == "evalsha" {
+	if err := k.learnScript(cmd); err != nil {
+		return nil, err
+	}
+	if cmd.Name() == "evalsha" || k.script != nil {
 		k.asks[a.queue] = a
 	} else { // the server did not know the script; after this it does
 		k.appetite = 1
@@ -154,18 +163,14 @@ func (k *taker) wait(ctx context.Context, queue string, reply any, err error) (a
 // fetch asks one queue, for several tasks while it has many and slots are free; what is not needed at once becomes stock.
 // Once the yard is closed it asks no more.
 func (k *taker) fetch(ctx context.Context, a ask) (any, error) {
-	n := max(1, min(k.appetite, k.places.left(), mostAtOnce))
+	free := k.slots - int(k.inFlight.Load())
+	n := max(1, min(k.appetite, free, mostAtOnce))
 	defer func() { k.owed.Store(int64(len(k.stock))) }()
 	if k.owed.Store(int64(n)); k.yard.closed() { // in this order: see handedOut
 		return nil, errParked
 	}
 	args := a.again(time.Now())
-	if n == 1 {
-		reply, err := k.one(ctx, args)
-		k.learn(err, n, 1)
-		return reply, err
-	}
-	replies, err := k.several(ctx, args, n)
+	replies, err := k.ask(ctx, args, n)
 	k.learn(err, n, len(replies))
 	if len(replies) == 0 {
 		return nil, err
@@ -196,14 +201,14 @@ func (k *taker) learn(err error, asked, got int) {
 
 // passOn wakes an idle neighbour when this server can take no more.
 func (k *taker) passOn(queue string) {
-	if k.places.left() <= 0 {
+	if int(k.inFlight.Load()) >= k.slots {
 		k.yard.more(queue)
 	}
 }
 
 // one asks for one task.
 func (k *taker) one(ctx context.Context, args []any) (any, error) {
-	cmd := once{redis.NewCmd(ctx, args...)}
+	cmd := once{k.question(ctx, args)}
 	cmd.SetFirstKeyPos(askedKeys)
 	err := k.rdb.Process(ctx, cmd)
 	return cmd.Val(), err
@@ -218,7 +223,7 @@ func (k *taker) several(ctx context.Context, args []any, n int) ([]any, error) {
 	pipe := node.Pipeline()
 	cmds := make([]*redis.Cmd, n)
 	for i := range cmds {
-		cmds[i] = redis.NewCmd(ctx, args...)
+		cmds[i] = k.question(ctx, args)
 		_ = pipe.Process(ctx, cmds[i]) // it only joins the pipeline
 	}
 	_, _ = pipe.Exec(ctx) // each command has its own error

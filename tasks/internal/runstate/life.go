@@ -95,6 +95,7 @@ type Task struct {
 	Generation int
 	Unit       Unit
 	Token      string
+	met        Met
 }
 
 // Terms are the terms of a claim.
@@ -200,9 +201,12 @@ func (s *Store) Begin(ctx context.Context, t Task, terms Terms) (Change, Grant, 
 	return Change{Word: Claimed}, g, err
 }
 
-// begin asks the quick script where it may apply.
+// begin asks the quick script where it may apply, unless it has been asked.
 func (s *Store) begin(ctx context.Context, t Task, terms Terms) ([]any, error) {
 	if t.Unit.Item == Whole && len(terms.WantValues) == 0 && terms.WantInput {
+		if t.met.Claimed() {
+			return t.met.said, nil
+		}
 		r := t.Ref
 		got, err := quickBeginScript.Run(ctx, s.rdb, []string{runKey(r), valKey(r), claimsKey(r.Queue)},
 			r.Run, t.Generation, t.Unit.Step, t.Token, terms.Lease.Milliseconds()).Slice()

@@ -14,6 +14,8 @@ var (
 	settleLua string
 	//go:embed lua/quick_begin.lua
 	quickBeginLua string
+	//go:embed lua/meet.lua
+	meetLua string
 	//go:embed lua/quick_complete.lua
 	quickCompleteLua string
 	//go:embed lua/crash.lua

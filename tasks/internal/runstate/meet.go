@@ -1,0 +1,39 @@
+package runstate
+
+import "time"
+
+// MeetScript is Lua that begins the unit of a doorbell in the moment in which it is taken from its queue, where that is the
+// common case: it reads the queue, the id of the doorbell, which is the Member of the entry that it answers, and then MeetArgs.
+// What it answers is read by MetBy.
+func MeetScript() string {
+	return "local function begin(KEYS, ARGV)\n" + quickBeginLua + "\nend\n" + meetLua
+}
+
+// MeetArgs are the terms of a claim by MeetScript. The token must be new.
+func MeetArgs(token string, lease time.Duration) []any { return []any{token, lease.Milliseconds()} }
+
+// Met is what MeetScript said of one doorbell. The zero Met says nothing.
+type Met struct {
+	token string
+	said  []any // what begin answers
+}
+
+// MetBy reads an answer of MeetScript's.
+func MetBy(answer any) Met {
+	parts := list(answer)
+	if len(parts) != 2 {
+		return Met{}
+	}
+	return Met{token: str(parts[0]), said: list(parts[1])}
+}
+
+// Claimed says whether the doorbell's unit was claimed.
+func (m Met) Claimed() bool { return len(m.said) > 0 && Word(str(m.said[0])) == Claimed }
+
+// Under returns the task with the token by which it was met, so that Begin knows what was said; without a Met it is t.
+func (m Met) Under(t Task) Task {
+	if m.token != "" {
+		t.Token, t.met = m.token, m
+	}
+	return t
+}
