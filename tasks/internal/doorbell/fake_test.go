@@ -157,7 +157,7 @@ func newProcess(f *fakeRedis, queues []string, p patience, servers, slots int, b
 
 // drive asks as asynq's processor does: a free slot first, then each queue in turn, and a sleep when all were empty.
 func (p *process) drive(k *taker, queues []string, busy time.Duration) {
-	slots := make(chan struct{}, k.slots)
+	slots := make(chan struct{}, k.places.slots)
 	for !p.yard.closed() {
 		slots <- struct{}{}
 		id, err := "", error(redis.Nil)
@@ -174,9 +174,10 @@ func (p *process) drive(k *taker, queues []string, busy time.Duration) {
 			continue
 		}
 		p.done.Go(func() {
+			k.places.occupy()
 			time.Sleep(busy)
 			p.taken <- id
-			k.inFlight.Add(-1)
+			k.places.free()
 			<-slots
 		})
 	}

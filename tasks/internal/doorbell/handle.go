@@ -62,8 +62,9 @@ func (h *handling) of(k *taker) asynq.Handler {
 
 // process is asynq's handler. Its errors are fixed words; panics end here, with only their type kept (D4).
 func (h *handling) process(ctx context.Context, task *asynq.Task, k *taker) error {
+	k.places.occupy()
 	if task.Type() != taskType {
-		k.free()
+		k.places.free()
 		return errUnknownType
 	}
 	d := newDelivery(ctx, task)
@@ -140,7 +141,7 @@ func (h *handling) endBy(r *run, cancel context.CancelCauseFunc) {
 
 // leave takes the run off the books, and says whether its answer should be held back for asynq to give the ring back.
 func (h *handling) leave(r *run, verdict Verdict, panicked bool) (hold bool) {
-	defer r.taker.free()
+	defer r.taker.places.free()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.runs, r)

@@ -29,7 +29,7 @@ func (h *serverHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		ctx = uncanceled(ctx)
 		if reply, ok := cmd.(*redis.Cmd); ok {
 			if a, ok := h.recognise(cmd); ok {
-				if !h.taker.await() {
+				if !h.taker.places.await(h.taker.yard.stop) {
 					return errParked
 				}
 				return h.taker.take(ctx, reply, a)

@@ -3,7 +3,6 @@ package doorbell
 import (
 	"context"
 	"sync/atomic"
-	"time"
 )
 
 // Stint is the time in which somebody works on what a handler has taken over (TakeOver). Its methods may be called from any
@@ -63,37 +62,5 @@ func (s *Stint) end(verdict Verdict, panicked bool) {
 	}
 	if s.over != nil {
 		s.over()
-	}
-}
-
-// longestAwait bounds the wait for a free place: asynq reckons a task's lease from before it.
-const longestAwait = 5 * time.Second
-
-// await waits until a place is free for what take brings; false: the time is over, or the yard is closed. asynq itself waits
-// only for what it knows of, and nothing of what was taken over is among that.
-func (k *taker) await() bool {
-	if int(k.inFlight.Load()) < k.slots {
-		return true
-	}
-	over := time.NewTimer(longestAwait)
-	defer over.Stop()
-	for int(k.inFlight.Load()) >= k.slots {
-		select {
-		case <-k.freed:
-		case <-over.C:
-			return false
-		case <-k.yard.stop:
-			return false
-		}
-	}
-	return true
-}
-
-// free gives the place of a task that has ended to the next.
-func (k *taker) free() {
-	k.inFlight.Add(-1)
-	select {
-	case k.freed <- struct{}{}:
-	default:
 	}
 }

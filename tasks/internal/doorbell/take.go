@@ -54,9 +54,7 @@ type taker struct {
 	yard     *yard
 	patience patience
 	queues   int
-	slots    int
-	inFlight atomic.Int64  // handed to asynq and not finished, by whoever has taken it over
-	freed    chan struct{} // a place has become free; room for one
+	places   *places
 	log      Logger
 	atTake   *AtTake  // nil: rings are taken as asynq does it
 	met      sync.Map // ID → what was said of a ring that asynq has, and its handler not yet
@@ -73,8 +71,8 @@ type taker struct {
 
 func newTaker(rdb redis.UniversalClient, y *yard, p patience, queues, slots int, log Logger) *taker {
 	return &taker{
-		rdb: rdb, yard: y, patience: p, queues: queues, slots: slots, log: log,
-		asks: map[string]ask{}, empty: map[string]bool{}, appetite: 1, freed: make(chan struct{}, 1),
+		rdb: rdb, yard: y, patience: p, queues: queues, places: newPlaces(slots), log: log,
+		asks: map[string]ask{}, empty: map[string]bool{}, appetite: 1,
 	}
 }
 
@@ -84,7 +82,7 @@ func (k *taker) take(ctx context.Context, cmd *redis.Cmd, a ask) error {
 	switch {
 	case err == nil:
 		cmd.SetVal(k.unwrap(reply))
-		k.inFlight.Add(1)
+		k.places.reserve()
 		clear(k.empty)
 		k.passOn(a.queue)
 	case errors.Is(err, redis.Nil), errors.Is(err, errParked), redis.HasErrorPrefix(err, "NOSCRIPT"): // the text follows
@@ -163,8 +161,7 @@ func (k *taker) wait(ctx context.Context, queue string, reply any, err error) (a
 // fetch asks one queue, for several tasks while it has many and slots are free; what is not needed at once becomes stock.
 // Once the yard is closed it asks no more.
 func (k *taker) fetch(ctx context.Context, a ask) (any, error) {
-	free := k.slots - int(k.inFlight.Load())
-	n := max(1, min(k.appetite, free, mostAtOnce))
+	n := max(1, min(k.appetite, k.places.left(), mostAtOnce))
 	defer func() { k.owed.Store(int64(len(k.stock))) }()
 	if k.owed.Store(int64(n)); k.yard.closed() { // in this order: see handedOut
 		return nil, errParked
@@ -201,7 +198,7 @@ func (k *taker) learn(err error, asked, got int) {
 
 // passOn wakes an idle neighbour when this server can take no more.
 func (k *taker) passOn(queue string) {
-	if int(k.inFlight.Load()) >= k.slots {
+	if k.places.left() <= 0 {
 		k.yard.more(queue)
 	}
 }
