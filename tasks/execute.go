@@ -118,7 +118,7 @@ func (w *Worker) attempt(j *job, bound *flow.Bound) (attempt executor.Attempt[va
 		return j.handled(handler), handler != nil
 	}
 	chain := w.cfg.Chains[j.step.Chain]
-	return j.asked(chain, bound), chain != nil && chain.Check(j.step.Requires) == nil
+	return j.asked(chain, bound, w.maxWait(j)), chain != nil && chain.Check(j.step.Requires) == nil
 }
 
 func (j *job) handled(h Handler) executor.Attempt[value] {
@@ -144,7 +144,8 @@ func (j *job) judged(reply executor.Reply[json.RawMessage], err error) (executor
 	return out, nil
 }
 
-func (j *job) asked(chain *provider.Chain, bound *flow.Bound) executor.Attempt[value] {
+// asked is the chain's answer. maxWait is how long the step may be parked.
+func (j *job) asked(chain *provider.Chain, bound *flow.Bound, maxWait time.Duration) executor.Attempt[value] {
 	prompts := sync.OnceValues(func() (provider.Request, error) {
 		system, prompt, err := bound.Prompt()
 		return provider.Request{
@@ -159,7 +160,7 @@ func (j *job) asked(chain *provider.Chain, bound *flow.Bound) executor.Attempt[v
 		answer, err := chain.Complete(ctx, req)
 		reply := executor.Reply[value]{Model: answer.Model, Usage: answer.Usage}
 		if after, none := provider.NotAsked(err); none {
-			return reply, j.refused(after, err)
+			return reply, j.refused(after, min(j.step.Budget.Total, maxWait), err)
 		}
 		if err != nil {
 			return reply, err
@@ -171,14 +172,14 @@ func (j *job) asked(chain *provider.Chain, bound *flow.Bound) executor.Attempt[v
 }
 
 // refused is what becomes of a pass in which every breaker refused. Nobody was asked, so it is no attempt: the step waits until
-// one opens, for as long as the total of its budget lasts from when it was first kept waiting. Then a dead provider ends it.
-func (j *job) refused(after time.Duration, err error) error {
+// one opens, if that is within patience from when it was first kept waiting. Else a dead provider ends it, and err says why.
+func (j *job) refused(after, patience time.Duration, err error) error {
 	opens := nowPlus(max(after, redisPause))
 	since := j.grant.Progress.Parked
 	if since.IsZero() {
 		since = time.Now()
 	}
-	if opens.Sub(since) <= j.step.Budget.Total {
+	if opens.Sub(since) <= patience {
 		return &executor.Parked{NotBefore: opens}
 	}
 	f := executor.Classify(err)

@@ -2,6 +2,7 @@ package tasks_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,7 +24,7 @@ func (f *fleet) breaking(m *model, cooldown time.Duration) {
 	})
 }
 
-const onceFlow = "flow: f\nsteps:\n  - {id: a, prompt: p.tmpl, output: number.json, chain: default, budget: {attempts: 1, per_attempt: 60s, total: 110s}}\n"
+const onceFlow = "flow: f\nsteps:\n  - id: a\n    prompt: p.tmpl\n    output: number.json\n    budget: {attempts: 1, per_attempt: 60s, total: 110s}\n"
 
 func TestStepsThatAnOpenBreakerRefusesOutlastAnOutageWithTheirAttempts(t *testing.T) {
 	f := realFleet(t)
@@ -52,17 +53,27 @@ func TestStepsThatAnOpenBreakerRefusesOutlastAnOutageWithTheirAttempts(t *testin
 	}
 }
 
-func TestAStepEndsWhenItsBreakerStaysOpenForLongerThanItsBudget(t *testing.T) {
+func TestAStepEndsWhenItsBreakerStaysOpenForLongerThanItMayWait(t *testing.T) {
 	f := realFleet(t)
 	m := newModel(func(context.Context, string, int) (string, error) { return "", sickness() })
 	f.breaking(m, time.Hour)
-	b := bundle(t, onceFlow)
-	f.wait(f.submit(b, "1"))
-	st := f.wait(f.submit(b, "1"))
-	s := st.Steps[0]
-	got := []string{st.Outcome.String(), s.FailureClass.String(), s.ErrorKind.String(), s.Reason.String()}
-	if diff := cmp.Diff([]string{"FAILED", "upstream-5xx", "provider_error", "breaker_open"}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	f.wait(f.submit(bundle(t, onceFlow), "1"))
+	patient := strings.Replace(onceFlow, "total: 110s", "total: 2h", 1) + "    max_wait: 5s\n"
+	for name, c := range map[string]struct {
+		flow string
+		want []string
+	}{
+		"its budget":                 {onceFlow, []string{"FAILED", "upstream-5xx", "provider_error", "breaker_open"}},
+		"its max_wait":               {patient, []string{"FAILED", "upstream-5xx", "provider_error", "breaker_open"}},
+		"its budget, and degrades":   {onceFlow + "    degrade_to: '0'\n", []string{"DEGRADED", "upstream-5xx", "provider_error", "breaker_open"}},
+		"its max_wait, and degrades": {patient + "    degrade_to: '0'\n", []string{"DEGRADED", "upstream-5xx", "provider_error", "breaker_open"}},
+	} {
+		st := f.wait(f.submit(bundle(t, c.flow), "1"))
+		s := st.Steps[0]
+		got := []string{st.Outcome.String(), s.FailureClass.String(), s.ErrorKind.String(), s.Reason.String()}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 	if m.count("a") != 1 {
 		t.Errorf("%d calls", m.count("a"))
