@@ -44,6 +44,13 @@ var goals = []goal{
 	{"executor around an attempt that does nothing", "≤ 900 ns, ≤ 2 allocations", func(f figures) verdict {
 		return all(f, "units", "Run/one attempt", bound{"time", 900, true}, bound{"allocations", 2, true})
 	}},
+	{"the same beside a race written down plainly, which took 1,090 ns where the goal was set", "≤ 0.83 ×", func(f figures) verdict {
+		r, ok := ratio(f.find("units", "Run/one attempt", "time"), f.find("units", "Run/race written down plainly", "time"))
+		if !ok {
+			return verdict{}
+		}
+		return verdict{fmt.Sprintf("%.2f ×", r), r <= 0.83}
+	}},
 	{"telemetry of a finished step", "≤ 450 ns, 0 allocations", func(f figures) verdict {
 		return all(f, "units", "StepFinished/metrics", bound{"time", 450, true}, bound{"allocations", 0, true})
 	}},
