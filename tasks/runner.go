@@ -161,7 +161,7 @@ func (w *Worker) interrupted(ctx context.Context, j *job, cut *executor.Interrup
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errDeadline): // the script sees the deadline too, and ends the run
 		traceEnding(ctx, endedDeadline)
-		_, verdict := w.begin(context.WithoutCancel(ctx), &job{payload: j.payload, task: j.task, bundle: j.bundle, step: j.step})
+		_, verdict := w.begin(context.WithoutCancel(ctx), &job{payload: j.payload, task: j.task.Again(), bundle: j.bundle, step: j.step})
 		return verdict
 	case errors.Is(cause, doorbell.ErrStopping):
 		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), redisPause)

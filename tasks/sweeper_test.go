@@ -20,15 +20,18 @@ import (
 // backlog is a queue with many open runs, and a worker without a doorbell whose sweeper has had contact for long.
 func backlog(t *testing.T, runs int) (w *Worker, rdb *redis.Client, refs []runstate.Ref) {
 	t.Helper()
+	return backlogOf(t, "flow: f\nsteps:\n  - {id: s, handler: h, budget: {attempts: 1, per_attempt: 1s, total: 1s}}\n", runs)
+}
+
+func backlogOf(t *testing.T, yaml string, runs int) (w *Worker, rdb *redis.Client, refs []runstate.Ref) {
+	t.Helper()
 	rdb = redistest.Start(t).Client(t)
 	client, err := NewClient(ClientConfig{Redis: rdb})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = client.Close() })
-	b, err := flow.Load(fstest.MapFS{
-		"f.yaml": {Data: []byte("flow: f\nsteps:\n  - {id: s, handler: h, budget: {attempts: 1, per_attempt: 1s, total: 1s}}\n")},
-	}, "f.yaml")
+	b, err := flow.Load(fstest.MapFS{"f.yaml": {Data: []byte(yaml)}}, "f.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

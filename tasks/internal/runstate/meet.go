@@ -37,3 +37,9 @@ func (m Met) Under(t Task) Task {
 	}
 	return t
 }
+
+// Again returns the task for who begins it once more: what was said when it was taken is no longer so.
+func (t Task) Again() Task {
+	t.met = Met{}
+	return t
+}

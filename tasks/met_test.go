@@ -1,0 +1,73 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"fourfold/executor"
+	"fourfold/flow"
+	"fourfold/tasks/internal/doorbell"
+	"fourfold/tasks/internal/runstate"
+)
+
+// The worker of a step in flight ends its run at the deadline by itself, whether the step was claimed with its task or later.
+func TestTheDeadlineEndsAStepThatWasClaimedWithItsTask(t *testing.T) {
+	t.Parallel()
+	for name, met := range map[string]bool{"claimed with its task": true, "claimed later": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, rdb, refs := backlogOf(t, "flow: f\ndeadline: 1s\nsteps:\n  - {id: s, handler: h, budget: {attempts: 1, per_attempt: 1s, total: 1s}}\n", 1)
+			w.cfg.Handlers = map[string]Handler{"h": func(ctx context.Context, _ flow.Inputs) (executor.Reply[json.RawMessage], error) {
+				<-ctx.Done()
+				return executor.Reply[json.RawMessage]{}, ctx.Err()
+			}}
+			time.Sleep(200 * time.Millisecond) // so that the run's deadline ends before the step's budget
+			d := deliveryOf(t, w, refs[0])
+			if met {
+				var err error
+				d.Met, err = meeting.Run(t.Context(), rdb, nil, append([]any{d.Queue, d.ID}, runstate.MeetArgs(newToken(), w.cfg.Lease)...)...).Result()
+				if err != nil || !runstate.MetBy(d.Met).Claimed() {
+					t.Fatal(d.Met, err)
+				}
+			}
+			j, _ := w.claim(t.Context(), d)
+			if j == nil {
+				t.Fatal("not claimed")
+			}
+			over := make(chan struct{})
+			j.work = w.prepare(j)
+			w.workOn(doorbell.NewStint(func() { close(over) }), j)
+			<-over
+			snap := snapOf(t, w, refs[0])
+			if !snap.Finished || snap.Steps[0].Cause != runstate.CauseDeadline {
+				t.Errorf("finished: %t, cause of the step: %v", snap.Finished, snap.Steps[0].Cause)
+			}
+		})
+	}
+}
+
+func snapOf(t *testing.T, w *Worker, ref runstate.Ref) runstate.Snapshot {
+	t.Helper()
+	snap, ok, err := w.store.Read(t.Context(), ref)
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	return snap
+}
+
+// deliveryOf is the delivery of the run's first step.
+func deliveryOf(t *testing.T, w *Worker, ref runstate.Ref) doorbell.Delivery {
+	t.Helper()
+	sha, err := executor.ParsePromptSHA(snapOf(t, w, ref).BundleSHA)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, _, err := refOf(ref.Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ring := payload{Run: run, SHA: sha, Generation: 1, Unit: runstate.Step(0)}.ring(nil)
+	return doorbell.Delivery{Queue: ring.Queue, ID: ring.ID, Payload: ring.Payload}
+}
