@@ -3,8 +3,6 @@ package doorbell
 import (
 	"context"
 	"errors"
-	"maps"
-	"strconv"
 	"time"
 
 	"github.com/hibiken/asynq"
@@ -16,7 +14,6 @@ type Delivery struct {
 	ID      string
 	Payload []byte
 	Headers map[string]string // as rung; nil: none
-	Rung    time.Time         // when it was first rung, by the producer's clock; zero: not known
 	Met     any               // what ServerConfig.AtTake said of it; nil: nothing
 	Retried int               // deliveries before this one that asynq counts as failed; others are not counted
 }
@@ -92,18 +89,5 @@ func newDelivery(ctx context.Context, task *asynq.Task) Delivery {
 	queue, _ := asynq.GetQueueName(ctx)
 	id, _ := asynq.GetTaskID(ctx)
 	retried, _ := asynq.GetRetryCount(ctx)
-	d := Delivery{Queue: queue, ID: id, Payload: task.Payload(), Retried: retried}
-	for k, v := range task.Headers() {
-		if k != rungHeader {
-			continue
-		}
-		if ms, err := strconv.ParseInt(v, 10, 64); err == nil {
-			d.Rung = time.UnixMilli(ms)
-		}
-	}
-	if n := len(task.Headers()); n > 1 || n == 1 && d.Rung.IsZero() {
-		d.Headers = maps.Clone(task.Headers())
-		delete(d.Headers, rungHeader)
-	}
-	return d
+	return Delivery{Queue: queue, ID: id, Payload: task.Payload(), Headers: task.Headers(), Retried: retried}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"strconv"
 	"sync"
 	"time"
 
@@ -15,9 +14,6 @@ import (
 
 // taskType is the asynq type of the rings that a Server takes.
 const taskType = "fourfold:step"
-
-// rungHeader carries when a ring was rung, in Unix milliseconds: asynq forgets it at the first delivery.
-const rungHeader = "fourfold-rung"
 
 // maxRetry is how often asynq may count a delivery as failed before it archives the ring. Only panics of the handler and
 // unknown task types count (see failed), so it is never reached by work that is merely slow, busy or cut short (D5).
@@ -54,17 +50,12 @@ func newEncoder() *encoder {
 // errNoCapture means that asynq's client did not do what v0.26 does: one script per enqueue.
 var errNoCapture = errors.New("this version of asynq enqueues in an unknown way")
 
-func (e *encoder) encode(ctx context.Context, ring Ring, timeout time.Duration, now time.Time) (*call, error) {
-	headers := make(map[string]string, len(ring.Headers)+1)
-	for k, v := range ring.Headers {
-		headers[k] = v
-	}
-	headers[rungHeader] = strconv.FormatInt(now.UnixMilli(), 10)
+func (e *encoder) encode(ctx context.Context, ring Ring, timeout time.Duration) (*call, error) {
 	got := &capture{}
-	if err := e.enqueue(ctx, got, ring, headers, timeout); err != nil {
+	if err := e.enqueue(ctx, got, ring, timeout); err != nil {
 		return nil, err
 	}
-	script, err := e.script(ctx, got, ring, headers, timeout)
+	script, err := e.script(ctx, got, ring, timeout)
 	if err != nil {
 		return nil, err
 	}
@@ -73,21 +64,21 @@ func (e *encoder) encode(ctx context.Context, ring Ring, timeout time.Duration, 
 
 // enqueue hands the ring to asynq's client. Timeout, not Deadline: past a deadline asynq would no longer deliver (D7).
 // No retention: the run's state makes a second delivery harmless, so a finished ID may be taken again.
-func (e *encoder) enqueue(ctx context.Context, into *capture, ring Ring, headers map[string]string, timeout time.Duration) error {
+func (e *encoder) enqueue(ctx context.Context, into *capture, ring Ring, timeout time.Duration) error {
 	_, err := e.client.EnqueueContext(context.WithValue(ctx, captureKey{}, into),
-		asynq.NewTaskWithHeaders(cmp.Or(ring.Type, taskType), ring.Payload, headers),
+		asynq.NewTaskWithHeaders(cmp.Or(ring.Type, taskType), ring.Payload, ring.Headers),
 		asynq.Queue(ring.Queue), asynq.TaskID(ring.ID), asynq.MaxRetry(maxRetry), asynq.Timeout(timeout))
 	return err
 }
 
 // script returns the script whose SHA-1 was captured: asynq has one for all rings. Its text is learnt once, by pretending
 // that the server lacks it.
-func (e *encoder) script(ctx context.Context, got *capture, ring Ring, headers map[string]string, timeout time.Duration) (*redis.Script, error) {
+func (e *encoder) script(ctx context.Context, got *capture, ring Ring, timeout time.Duration) (*redis.Script, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.known == nil {
 		lesson := &capture{learn: true}
-		if err := e.enqueue(ctx, lesson, ring, headers, timeout); err != nil {
+		if err := e.enqueue(ctx, lesson, ring, timeout); err != nil {
 			return nil, err
 		}
 		e.source, e.known = lesson.source, redis.NewScript(lesson.source)

@@ -101,7 +101,7 @@ func (r *Ringer) encode(ctx context.Context, ring Ring) (*call, error) {
 	if ring.Queue == "" || ring.ID == "" || strings.ContainsAny(ring.Queue, "{}") {
 		return nil, ErrInvalidRing
 	}
-	return r.encoder.encode(ctx, ring, r.options.Timeout, time.Now())
+	return r.encoder.encode(ctx, ring, r.options.Timeout)
 }
 
 // send delivers calls in one round trip. One call on its own is one command, which a coalescing client may join with
