@@ -11,7 +11,8 @@
 //   - outcomes, causes, skips, markers and counts are those of the pure evaluation (tasks/internal/oracle);
 //   - every step was handed its parents' outcomes and values;
 //   - every step was asked for once. A second call needs a kill or a stop of the worker that made the first, after it began
-//     and before the second; one kill excuses no more steps than the worker had slots;
+//     and before the second, or its orderly end while Redis was away; one of those excuses no more steps than the worker had
+//     slots;
 //   - nothing is left in the outbox, the claims, or among the runs to visit.
 //
 // It prints a line a round, then what differs, and exits with 1 if anything does. The seed fixes flows and faults, not the

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -22,6 +23,7 @@ func (w *world) chaos(round int) (all []*disruption, counts map[fault]int) {
 	faults := append([]fault(nil), w.faults...)
 	w.rng.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
 	var stopped sync.WaitGroup
+	var away []interval
 	for _, f := range faults {
 		time.Sleep(upTo(w.rng, w.pause))
 		counts[f]++
@@ -43,22 +45,43 @@ func (w *world) chaos(round int) (all []*disruption, counts map[fault]int) {
 			w.redis.Kill()
 			w.redis.Restart()
 		case outage:
-			w.redis.Kill()
-			time.Sleep(w.outages[round%len(w.outages)])
-			w.redis.Restart()
+			away = append(away, during(func() {
+				w.redis.Kill()
+				time.Sleep(w.outages[round%len(w.outages)])
+				w.redis.Restart()
+			}))
 		case silence:
-			w.redis.Pause()
-			time.Sleep(w.outages[round%len(w.outages)])
-			w.redis.Cont()
+			away = append(away, during(func() {
+				w.redis.Pause()
+				time.Sleep(w.outages[round%len(w.outages)])
+				w.redis.Cont()
+			}))
 		}
 	}
 	stopped.Wait()
-	return all, counts
+	return slices.DeleteFunc(all, func(d *disruption) bool { return d.what == end && !d.overlaps(away) }), counts
 }
 
-// replace ends a worker and starts another. Of an orderly end nothing is excused: drain is longer than any call.
+// interval is a time in which Redis was away.
+type interval struct{ from, to time.Time }
+
+func during(do func()) interval {
+	from := time.Now()
+	do()
+	return interval{from, time.Now()}
+}
+
+func (d *disruption) overlaps(some []interval) bool {
+	return slices.ContainsFunc(some, func(i interval) bool { return !i.to.Before(d.from) && !i.from.After(d.to) })
+}
+
+// beyondDrain is more than a worker takes to end beyond its drain.
+const beyondDrain = 3 * time.Second
+
+// replace ends a worker and starts another. Of an orderly end nothing is excused, since drain is longer than any call; unless
+// Redis is away meanwhile, so that what has been answered cannot be recorded.
 func (w *world) replace(f fault, i int) []*disruption {
-	p := w.fleet[i]
+	p, now := w.fleet[i], time.Now()
 	if f == end {
 		_ = p.cmd.Process.Signal(syscall.SIGCONT) // it may be stopped
 		_ = p.cmd.Process.Signal(os.Signal(syscall.SIGTERM))
@@ -69,9 +92,8 @@ func (w *world) replace(f fault, i int) []*disruption {
 			}
 		}()
 		w.fleet[i] = w.start()
-		return nil
+		return []*disruption{{what: f, worker: p.name, from: now, to: now.Add(w.drain + beyondDrain), excused: map[string]bool{}}}
 	}
-	now := time.Now()
 	p.die()
 	w.fleet[i] = w.start()
 	return []*disruption{{what: f, worker: p.name, from: now, to: time.Now(), excused: map[string]bool{}}}

@@ -141,7 +141,7 @@ func (j *judge) repeats(s *submission, unit string, calls []openaitest.Call) {
 			return d.worker == before.Key && !d.to.Before(before.At) && !d.from.After(after.At)
 		})
 		if at < 0 {
-			j.fault("run %d (%s): %s was asked for again by %s, %s after %s, which was neither killed nor stopped", s.run, s.id, unit,
+			j.fault("run %d (%s): %s was asked for again by %s, %s after %s, which was neither killed nor stopped, nor ended while Redis was away", s.run, s.id, unit,
 				after.Key, after.At.Sub(before.At).Round(time.Millisecond), before.Key)
 			continue
 		}
