@@ -13,8 +13,8 @@
 // (sweeper.go). The one point at which an answer may be paid for twice is a worker's death between the provider's answer
 // and its recording.
 //
-// The way of a delivery: handle (runner.go) → begin, which claims the step; asynq then forgets it → prepare (execute.go) →
-// workOn (stay.go), which starts the executor → complete, which settles the step, and answers what became runnable → relay
-// (relay.go), which rings for it.
-// Claims are extended in batches (claims.go); who loses one stops working.
+// The way of a delivery: handle (runner.go) → begin, which claims the step, unless the script that took the delivery has done
+// so; asynq then forgets it → prepare (execute.go) → workOn (stay.go), which starts the executor → complete, which settles the
+// step, and answers what became runnable → relay (relay.go), which rings for it. Claims are extended in batches (claims.go);
+// who loses one stops working.
 package tasks

@@ -1,5 +1,6 @@
 // Command custom-provider shows a provider of one's own: a type with the four methods of provider.Client, in a chain with
-// everybody else's. This one asks nobody and answers with the time.
+// everybody else's. This one asks nobody and answers with the time. Such a chain goes into tasks.WorkerConfig.Chains, as in
+// examples/handler, and its guard then gets a Breaker and the fleet's Gate too (tasks.NewGate).
 //
 //	go run ./examples/custom-provider
 package main
@@ -25,8 +26,8 @@ func (clock) Name() provider.Name { return provider.MustName("clock") }
 // Capabilities is what the provider can do.
 func (clock) Capabilities() provider.Capabilities { return provider.CapabilitiesOf(provider.Streaming) }
 
-// Complete answers. A real one would make one HTTP call here and hand what it saw to provider.Judge, which knows what
-// every status and code means.
+// Complete answers. A real one would make one HTTP call here and hand what it saw (provider.FromHTTP, provider.FromError) to
+// provider.Judge, which knows what every status and code means; providertest.Run holds it against the contract of provider.Client.
 func (c clock) Complete(ctx context.Context, _ provider.Request) (provider.Response, error) {
 	if ctx.Err() != nil {
 		return provider.Response{}, provider.Judge(provider.FromError(ctx, ctx.Err()))
