@@ -111,8 +111,8 @@ func (c *coalescer) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// board finds the command a place. Without a passenger it flies alone, and has a lane. With a batch, which it is among, the
-// batch has one. Else it waits.
+// board finds the command a place. Without a passenger it flies alone, and has a lane. With a batch of those who have waited
+// longest, itself if they are few, the batch has one. Else it waits.
 func (c *coalescer) board(cmd redis.Cmder, patient bool) (p *passenger, batch []*passenger) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
