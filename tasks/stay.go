@@ -49,11 +49,11 @@ func (st *stay) resume(res executor.Result[value], err error) {
 func (w *Worker) enter(s *doorbell.Stint, j *job) *stay {
 	st := &stay{claim: claim{task: j.task}, w: w, stint: s, job: j}
 	st.ctx, st.cut = s.Context()
-	w.claims.hold(&st.claim)
 	if j.grant.Left > 0 {
 		st.ctx, st.end = context.WithTimeoutCause(st.ctx, j.grant.Left, errDeadline)
 	}
 	st.ctx, st.span = w.traceStep(st.ctx, j)
+	w.claims.hold(&st.claim) // last: of a unit whose tracer panics nobody would let go
 	return st
 }
 
@@ -72,12 +72,12 @@ func (st *stay) leave(res *result, err error) *job {
 // settle lets go of the unit, however it is left.
 func (st *stay) settle(res *result, err error) doorbell.Verdict {
 	defer func() {
-		st.span.End()
+		st.w.claims.drop(&st.claim)
 		if st.end != nil {
 			st.end()
 		}
-		st.w.claims.drop(&st.claim)
 		st.cut(nil)
+		st.span.End()
 	}()
 	return st.w.settle(st.ctx, st.job, res, err)
 }

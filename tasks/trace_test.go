@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"fourfold/content"
 	"fourfold/executor"
@@ -365,5 +366,48 @@ func TestSpansHoldNoContent(t *testing.T) {
 	}
 	if len(spans) < 9 {
 		t.Errorf("too few spans to prove anything:\n%s", shape(spans))
+	}
+}
+
+// panicking is a tracer that panics at the given point.
+type panicking struct {
+	noop.Tracer
+	atStart bool
+}
+
+func (p panicking) Start(ctx context.Context, _ string, _ ...trace.SpanStartOption) (context.Context, trace.Span) {
+	if p.atStart {
+		panic("canary")
+	}
+	return ctx, panickingSpan{}
+}
+
+type panickingSpan struct{ noop.Span }
+
+func (panickingSpan) End(...trace.SpanEndOption) { panic("canary") }
+
+// A step that its worker's tracer makes crash is let go of, so that others try, and its run ends.
+func TestAPanickingTracerHoldsNoStep(t *testing.T) {
+	t.Parallel()
+	yaml := "flow: traced\nsteps:\n" + step("one", "")
+	for name, c := range map[string]struct {
+		tracer panicking
+		want   executor.Outcome
+		calls  int
+	}{
+		"at a span's start": {panicking{atStart: true}, executor.OutcomeFailed, 0},
+		"at its end":        {panicking{}, executor.OutcomeOK, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f, m := realFleet(t), newModel(fine)
+			f.worker(m, func(cfg *tasks.WorkerConfig) {
+				cfg.Tracer, cfg.Lease, cfg.MaxDeliveries = c.tracer, time.Second, 1
+			})
+			if s := f.wait(f.submit(bundle(t, yaml), `1`)); s.Outcome != c.want || m.total() != c.calls {
+				t.Errorf("outcome %v, %d calls; want %v, %d", s.Outcome, m.total(), c.want, c.calls)
+			}
+			f.quiet()
+		})
 	}
 }
