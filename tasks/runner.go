@@ -89,7 +89,7 @@ func (w *Worker) handBack(ctx context.Context, j *job, met runstate.Met, pause t
 	default:
 		_, _ = w.store.Park(ctx, j.task, pause, runstate.Progress{}) // the sweeper rings
 	}
-	return doorbell.Drop()
+	return doorbell.TakeOver(func(s *doorbell.Stint) { s.End(true) })
 }
 
 // begin claims the unit; the verdict is why it could not.

@@ -105,6 +105,7 @@ func (s *sweeper) sweep(ctx context.Context, queue string) (lead bool, err error
 		if now, err = s.w.store.Now(ctx); err != nil { // what this round has put into the outbox is due by now
 			return true, err
 		}
+		s.settled(queue, now) // a long sweep is no outage
 	}
 	return true, nil
 }

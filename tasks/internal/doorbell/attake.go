@@ -2,6 +2,9 @@ package doorbell
 
 import (
 	"context"
+	"maps"
+	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -84,14 +87,41 @@ func (k *taker) unwrap(reply any) any {
 	}
 	if len(said) == 3 && said[2] != nil {
 		if id, ok := said[1].(string); ok {
-			k.met.Store(id, said[2])
+			k.met.put(id, said[2], k.places.slots+mostAtOnce)
 		}
 	}
 	return said[0]
 }
 
-// meeting returns what was said of a ring when it was taken; nil: nothing.
-func (k *taker) meeting(id string) any {
-	said, _ := k.met.LoadAndDelete(id)
+// meetings keeps what was said of rings that asynq has, and their handlers not yet. asynq drops what it cannot decode: what was
+// said of that goes when there is too much. The zero meetings is ready.
+type meetings struct {
+	mu   sync.Mutex
+	held map[string]meeting // by ID
+}
+
+type meeting struct {
+	said any
+	at   time.Time
+}
+
+func (m *meetings) put(id string, said any, most int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.held == nil {
+		m.held = map[string]meeting{}
+	}
+	if len(m.held) >= most {
+		maps.DeleteFunc(m.held, func(_ string, old meeting) bool { return time.Since(old.at) > noShow })
+	}
+	m.held[id] = meeting{said, time.Now()}
+}
+
+// take returns what was said of a ring; nil: nothing.
+func (m *meetings) take(id string) any {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	said := m.held[id].said
+	delete(m.held, id)
 	return said
 }

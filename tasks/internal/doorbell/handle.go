@@ -68,7 +68,7 @@ func (h *handling) process(ctx context.Context, task *asynq.Task, k *taker) erro
 		return errUnknownType
 	}
 	d := newDelivery(ctx, task)
-	d.Met = k.meeting(d.ID)
+	d.Met = k.met.take(d.ID)
 	handlerCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := h.enter(cancel, k)

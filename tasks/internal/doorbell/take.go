@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -56,8 +55,8 @@ type taker struct {
 	queues   int
 	places   *places
 	log      Logger
-	atTake   *AtTake  // nil: rings are taken as asynq does it
-	met      sync.Map // ID → what was said of a ring that asynq has, and its handler not yet
+	atTake   *AtTake // nil: rings are taken as asynq does it
+	met      meetings
 
 	script   *redis.Script  // asynq's with AtTake's in it; nil: not known yet
 	asks     map[string]ask // how each queue was asked last
