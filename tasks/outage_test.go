@@ -90,11 +90,10 @@ func TestAnOutageOfRedisRepeatsNoCall(t *testing.T) {
 				<-g.begun
 			}
 			c.begin(server)
-			time.Sleep(c.outage / 2) // the outage itself: nothing can tell its end but time
-			for range runs / 2 {
+			for range runs / 2 { // early: in the longest, for longer than the client of the scripts tries by itself
 				g.release <- struct{}{}
 			}
-			time.Sleep(c.outage / 2)
+			time.Sleep(c.outage) // nothing can tell its end but time
 			c.end(server)
 			time.Sleep(lease + lease/2) // in which a sweeper that takes live workers for dead would ring again
 			for range runs / 2 {

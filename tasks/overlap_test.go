@@ -92,12 +92,23 @@ func lifeACallLongerThanALeaseIsMadeOnce(t *testing.T, f *fleet) {
 	g := newGated()
 	f.worker(g.model, func(c *tasks.WorkerConfig) { c.Lease = lease })
 	f.worker(g.model, func(c *tasks.WorkerConfig) { c.Lease = lease })
-	run := f.submit(bundle(t, heldSteps()), `1`)
-	<-g.begun
+	first := f.submit(bundle(t, "flow: first\nsteps:\n"+step("held", "")), `1`) // claimed with its task
+	later := f.submit(bundle(t, heldSteps()), `1`)                              // by who ended the step before
+	item := f.submit(bundle(t, "flow: item\nsteps:\n"+step("held", "    for_each: '1..1'\n")), `1`)
+	for range 3 {
+		<-g.begun
+	}
 	time.Sleep(2*lease + 2*time.Second) // in which a claim that is not extended ends, and the sweepers ring again
-	g.release <- struct{}{}
-	if s := f.wait(run); s.Outcome != executor.OutcomeOK || g.total() != 3 {
-		t.Errorf("outcome %v, %d calls", s.Outcome, g.total())
+	for range 3 {
+		g.release <- struct{}{}
+	}
+	for _, run := range []tasks.RunID{first, later, item} {
+		if s := f.wait(run); s.Outcome != executor.OutcomeOK {
+			t.Errorf("outcome %v", s.Outcome)
+		}
+	}
+	if g.total() != 1+3+1 {
+		t.Errorf("%d calls, want 5", g.total())
 	}
 }
 

@@ -47,10 +47,13 @@ var mutations = []mutation{
 		{lua + "quick_complete.lua", "call('HDEL', run, 'c' .. step)", ""},
 	}},
 	one("begin: a repeated command counts as a delivery", lua+"begin.lua", "(holder == ARGV[4] and 0 or 1)", "1"),
+	one("begin: a step claimed with its task has another token", lua+"meet.lua", "return { ARGV[3], begin(", "return { 'x' .. ARGV[3], begin("),
 	one("begin: deliveries are not counted", lua+"begin.lua", "(holder == ARGV[4] and 0 or 1)", "0"),
 	one("park: giving back counts as a delivery", lua+"park.lua", "math.max(tonumber(deliveries) - 1, 0)", "tonumber(deliveries)"),
 	one("park: anybody may give a claim back", lua+"park.lua", "if held['c' .. unit] ~= ARGV[4] then return { 'lost' } end", ""),
 	one("redrive: a held unit is rung for again", lua+"redrive.lua", "and not (till and tonumber(till) > now) then", "then"),
+
+	one("worker: what is in hand is not extended", "tasks/stay.go", "w.claims.hold(&st.claim)", ""),
 
 	// Markers and edges.
 	one("join: minimum for maximum, in Lua", lua+"prelude.lua", "return sa > sb and a or b end", "return sa < sb and a or b end"),
@@ -82,6 +85,7 @@ var mutations = []mutation{
 	one("sweeper: the outbox is not rung", "tasks/sweeper.go", "if err := s.ring(ctx, queue, found.Unrung); err != nil {", "if err := error(nil); err != nil {"),
 	one("sweeper: items are not looked at", lua+"visit.lua", "  if items then", "  if false then"),
 	one("sweeper: live workers get no time after an outage", "tasks/sweeper.go", "return now.Sub(c.since) >= s.w.cfg.Lease", "return now.Sub(c.since) >= 0"),
+	one("sweeper: runs are visited as soon as an outage is over", "tasks/sweeper.go", "if settled && visits {", "if visits {"),
 	one("worker: what is paid for is not recorded after an outage", "tasks/runner.go", "if !pause(give, wait) || w.stopped.Err() != nil {", "if true {"),
 	one("worker: going on is not tied to its claim", lua+"prelude.lua", "claim(unit, onward.token, onward.lease, 0, 1,", "claim(unit, 'nobody', onward.lease, 0, 1,"),
 	one("worker: going on takes no claim, quick", lua+"quick_complete.lua", "call('ZADD', KEYS[5], now + ARGV[9], prefix .. taken[1])", ""),
@@ -91,6 +95,7 @@ var mutations = []mutation{
 	one("cancel: no step is settled", lua+"cancel.lua", "closeall(CANCELED)", ""),
 	one("cancel: nobody is told", lua+"cancel.lua", "call('PUBLISH', 'fourfold:cancel:' .. id, R.gen)", ""),
 	one("deadline: begin does not look", lua+"begin.lua", "if S.deadline > 0 and now >= S.deadline then", "if false then"),
+	one("deadline: the worker is content with what the taking said", "tasks/runner.go", "j.task.Again()", "j.task"),
 	one("deadline: the sweeper does not look", lua+"visit.lua", "if S.deadline > 0 and now >= S.deadline then", "if false then"),
 	one("fail_fast: nobody is told", lua+"settle.lua", "call('PUBLISH', 'fourfold:cancel:' .. id, R.gen)", ""),
 	one("fail_fast: always steps are cancelled too", lua+"settle.lua", "endopen(function(i) return not flagged(i, 'v') end,", "endopen(function(i) return true end,"),
@@ -111,7 +116,8 @@ var mutations = []mutation{
 	one("items: the end of one releases no other", lua+"settle.lua", "while nxt < n do", "while false do"),
 	one("items: degraded failures fail the step", lua+"settle.lua", "if outcome == FAILED and flagged(step, 'n') then", "if false then"),
 
-	// Keys.
+	// Submitting.
+	one("create: a run is never visited", lua+"create.lua", "call('ZADD', KEYS[4], now + ARGV[7], id)", ""),
 	one("key: another input is taken for the same", lua+"create.lua", "if held == ARGV[2] then return", "if held then return"),
 	one("key: each submit is a run of its own", "tasks/id.go", `if key == "" {`, "if true {"),
 }
