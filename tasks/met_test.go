@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"fourfold/executor"
 	"fourfold/flow"
 	"fourfold/tasks/internal/doorbell"
@@ -39,11 +41,7 @@ func endsByItsDeadline(t *testing.T, seconds int, met bool) bool {
 	time.Sleep(200 * time.Millisecond) // so that the run's deadline ends before the step's budget
 	d := deliveryOf(t, w, refs[0])
 	if met {
-		var err error
-		d.Met, err = meeting.Run(t.Context(), rdb, nil, append([]any{d.Queue, d.ID}, runstate.MeetArgs(newToken(), w.cfg.Lease)...)...).Result()
-		if err != nil {
-			t.Fatal(err)
-		}
+		d = metFor(t, rdb, d, w.cfg.Lease)
 		if !runstate.MetBy(d.Met).Claimed() {
 			return false
 		}
@@ -61,6 +59,43 @@ func endsByItsDeadline(t *testing.T, seconds int, met bool) bool {
 		t.Errorf("finished: %t, cause of the step: %v", snap.Finished, snap.Steps[0].Cause)
 	}
 	return true
+}
+
+// A worker that was held up between taking and beginning asks whether the claim is still its own.
+func TestAClaimThatMayHaveEndedIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	w, rdb, refs := backlogOf(t, "flow: f\nsteps:\n  - {id: s, handler: h, budget: {attempts: 1, per_attempt: 1s, total: 1s}}\n", 2)
+	w.cfg.Lease = time.Hour
+	for i, ref := range refs {
+		ended := i == 1
+		lease := time.Hour
+		if ended {
+			lease = -time.Second
+		}
+		d := metFor(t, rdb, deliveryOf(t, w, ref), lease)
+		d.MetAt = d.MetAt.Add(-w.cfg.Lease / 2)
+		if ended { // another worker has it
+			other := runstate.Task{Ref: ref, Generation: 1, Unit: runstate.Step(0), Token: newToken()}
+			if c, _, err := w.store.Begin(t.Context(), other, runstate.Terms{Lease: time.Hour, MaxDeliveries: 3, WantInput: true}); err != nil || c.Word != runstate.Claimed {
+				t.Fatal(c.Word, err)
+			}
+		}
+		if j, _ := w.claim(t.Context(), d); (j == nil) != ended {
+			t.Errorf("claimed by another: %t, but the worker takes it for its own: %t", ended, j != nil)
+		}
+	}
+}
+
+// metFor is the delivery as one that met its script when it was taken.
+func metFor(t *testing.T, rdb *redis.Client, d doorbell.Delivery, lease time.Duration) doorbell.Delivery {
+	t.Helper()
+	var err error
+	d.MetAt = time.Now()
+	d.Met, err = meeting.Run(t.Context(), rdb, nil, append([]any{d.Queue, d.ID}, runstate.MeetArgs(newToken(), lease)...)...).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
 }
 
 func snapOf(t *testing.T, w *Worker, ref runstate.Ref) runstate.Snapshot {

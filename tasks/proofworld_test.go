@@ -358,7 +358,7 @@ func (w *world) play(sweepers int) runstate.Snapshot {
 
 // deliver hands a delivery to a worker and returns when all that came of it is over.
 func deliver(p *Worker, d doorbell.Delivery) {
-	d.Met = meet(p, d)
+	d.Met, d.MetAt = meet(p, d), time.Now()
 	j, _ := p.claim(context.Background(), d)
 	if j == nil {
 		return

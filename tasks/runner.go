@@ -62,6 +62,9 @@ func (w *Worker) claim(ctx context.Context, d doorbell.Delivery) (*job, doorbell
 		return nil, w.handBack(ctx, j, met, 0)
 	}
 	j.bundle, err = w.bundles.get(ctx, p.SHA)
+	if time.Since(d.MetAt) > w.cfg.Lease/3 { // who was held up on the way asks whether the claim still stands
+		j.task = j.task.Again()
+	}
 	switch {
 	case errors.Is(err, errBundle):
 		return nil, w.reject(ctx, j)

@@ -87,7 +87,7 @@ func (k *taker) unwrap(reply any) any {
 	}
 	if len(said) == 3 && said[2] != nil {
 		if id, ok := said[1].(string); ok {
-			k.met.put(id, said[2], k.places.slots+mostAtOnce)
+			k.met.put(id, meeting{said[2], k.asked}, k.places.slots+mostAtOnce)
 		}
 	}
 	return said[0]
@@ -102,10 +102,10 @@ type meetings struct {
 
 type meeting struct {
 	said any
-	at   time.Time
+	at   time.Time // no later than Redis answered
 }
 
-func (m *meetings) put(id string, said any, most int) {
+func (m *meetings) put(id string, now meeting, most int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.held == nil {
@@ -114,14 +114,14 @@ func (m *meetings) put(id string, said any, most int) {
 	if len(m.held) >= most {
 		maps.DeleteFunc(m.held, func(_ string, old meeting) bool { return time.Since(old.at) > noShow })
 	}
-	m.held[id] = meeting{said, time.Now()}
+	m.held[id] = now
 }
 
-// take returns what was said of a ring; nil: nothing.
-func (m *meetings) take(id string) any {
+// take returns what was said of a ring, and when; the zero meeting: nothing.
+func (m *meetings) take(id string) meeting {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	said := m.held[id].said
+	found := m.held[id]
 	delete(m.held, id)
-	return said
+	return found
 }

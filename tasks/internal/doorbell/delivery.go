@@ -15,6 +15,7 @@ type Delivery struct {
 	Payload []byte
 	Headers map[string]string // as rung; nil: none
 	Met     any               // what ServerConfig.AtTake said of it; nil: nothing
+	MetAt   time.Time         // no later than that; zero: never
 	Retried int               // deliveries before this one that asynq counts as failed; others are not counted
 }
 

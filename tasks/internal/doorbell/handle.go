@@ -68,7 +68,8 @@ func (h *handling) process(ctx context.Context, task *asynq.Task, k *taker) erro
 		return errUnknownType
 	}
 	d := newDelivery(ctx, task)
-	d.Met = k.met.take(d.ID)
+	met := k.met.take(d.ID)
+	d.Met, d.MetAt = met.said, met.at
 	handlerCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	r := h.enter(cancel, k)

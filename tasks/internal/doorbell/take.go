@@ -61,6 +61,7 @@ type taker struct {
 	script   *redis.Script  // asynq's with AtTake's in it; nil: not known yet
 	asks     map[string]ask // how each queue was asked last
 	empty    map[string]bool
+	asked    time.Time    // when what is in the stock, or was handed out of it last, was asked for
 	stock    []any        // taken and not yet handed to asynq; never more than there are free slots
 	owed     atomic.Int64 // what asynq may still be handed without a further question: the stock, and while a question is under way, its answer
 	appetite int
@@ -165,7 +166,8 @@ func (k *taker) fetch(ctx context.Context, a ask) (any, error) {
 	if k.owed.Store(int64(n)); k.yard.closed() { // in this order: see handedOut
 		return nil, errParked
 	}
-	args := a.again(time.Now())
+	k.asked = time.Now()
+	args := a.again(k.asked)
 	replies, err := k.ask(ctx, args, n)
 	k.learn(err, n, len(replies))
 	if len(replies) == 0 {
