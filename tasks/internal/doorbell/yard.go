@@ -46,6 +46,7 @@ type bell struct {
 	due    bool // something may be there, and nobody was free to look
 	out    bool // somebody whom the listener woke has not looked yet
 	armed  bool // the blocking command is under way
+	poked  bool // since it was sent: it hears the same, unless it fails
 	broken bool // the last one failed
 	vain   int  // wake-ups in a row that found nothing
 	nudge  chan struct{}
@@ -138,7 +139,11 @@ func (y *yard) getUp(me chan wake) (wake, bool) {
 func (y *yard) poke(queue string) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	if b := y.bells[queue]; b != nil && !b.armed {
+	switch b := y.bells[queue]; {
+	case b == nil:
+	case b.armed:
+		b.poked = true
+	default:
 		b.due = !y.rouse(wake{queue: queue}) || b.due
 	}
 }
@@ -244,7 +249,11 @@ func (y *yard) ready(b *bell, arm bool) (ready bool, vain int) {
 func (y *yard) heard(b *bell, err error) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	b.armed = false
+	poked := b.poked
+	b.armed, b.poked = false, false
+	if realError(err) != nil && poked {
+		b.due = !y.rouse(wake{queue: b.queue}) || b.due
+	}
 	switch {
 	case err == nil:
 		b.out = true
