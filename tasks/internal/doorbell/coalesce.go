@@ -73,6 +73,7 @@ type coalescer struct {
 	mu      sync.Mutex
 	flying  int // lanes taken, at most lanes
 	waiting []*passenger
+	hurried bool // somebody waits who is not patient, or no longer: else a lane stays free for company that is worth a trip
 }
 
 // passenger is a command that waits for a lane or flies with others. It is a copy: its caller may have left.
@@ -124,11 +125,13 @@ func (c *coalescer) board(cmd redis.Cmder, patient bool) (p *passenger, batch []
 	p = &passenger{cmd: redis.NewCmd(context.Background(), cmd.Args()...), landed: make(chan struct{})}
 	c.waiting = append(c.waiting, p)
 	switch {
-	case !free:
 	case patient:
 		time.AfterFunc(patientFor, c.depart)
+	case !free:
+		c.hurried = true
 	default:
 		c.flying++
+		c.hurried = true
 		batch = c.next()
 	}
 	return p, batch
@@ -138,7 +141,8 @@ func (c *coalescer) board(cmd redis.Cmder, patient bool) (p *passenger, batch []
 func (c *coalescer) depart() {
 	c.mu.Lock()
 	var batch []*passenger
-	if c.flying < lanes && len(c.waiting) > 0 {
+	c.hurried = len(c.waiting) > 0
+	if c.hurried && c.flying < lanes {
 		c.flying++
 		batch = c.next()
 	}
@@ -159,11 +163,11 @@ func (c *coalescer) land() {
 func (c *coalescer) nextFlight() []*passenger {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	batch := c.next()
-	if len(batch) == 0 {
+	if !c.hurried {
 		c.flying--
+		return nil
 	}
-	return batch
+	return c.next()
 }
 
 // next takes a batch off those who wait. It is called under the lock.
@@ -174,7 +178,7 @@ func (c *coalescer) next() []*passenger {
 	}
 	batch := c.waiting[:n:n]
 	if c.waiting = c.waiting[n:]; len(c.waiting) == 0 {
-		c.waiting = nil // so that the array does not keep who has left
+		c.waiting, c.hurried = nil, false // so that the array does not keep who has left
 	}
 	return batch
 }

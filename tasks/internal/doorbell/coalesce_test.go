@@ -218,6 +218,28 @@ func TestPatientCommandFliesWithTheNextOrAfterAMoment(t *testing.T) {
 	t.Error("a patient command never shared a round trip")
 }
 
+// A lane that becomes free is not worth a trip to who is patient.
+func TestPatientCommandLetsALandedFlightGo(t *testing.T) {
+	for try := range 100 { // on a slow machine its moment may be over before the next comes
+		h := newHeld(t)
+		answers := make(chan string, 10)
+		go h.call(t.Context(), "first", answers)
+		eventually(t, func() bool { return len(h.trips()) == 1 })
+		go h.call(patiently(t.Context()), "patient", answers)
+		eventually(t, func() bool { return h.waiting() == 1 || len(h.trips()) > 1 })
+		close(h.gate)
+		<-answers
+		h.call(t.Context(), "next", answers)
+		<-answers
+		<-answers
+		if trips := h.trips(); len(trips) == 2 && trips[1] == 2 {
+			return
+		}
+		t.Logf("try %d: round trips of %v", try, h.trips())
+	}
+	t.Error("a patient command never waited for the next")
+}
+
 func TestCallerWhoLeavesHurtsNobody(t *testing.T) {
 	h := newHeld(t)
 	answers, left := make(chan string, 10), make(chan string, 10)
