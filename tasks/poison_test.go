@@ -84,7 +84,7 @@ func TestAStepThatKillsItsWorkersIsGivenUp(t *testing.T) {
 		return fmt.Sprintf("  - {id: %s, handler: %s, budget: {attempts: 1, per_attempt: 60s, total: 60s}%s}\n", id, handler, more)
 	}
 	poisoned := f.submit(bundle(t, "flow: poisoned\nsteps:\n"+handled("before", "fine", "")+
-		handled("bad", "poison", ", needs: [before]")+handled("after", "fine", ", needs: [bad]")+handled("beside", "fine", ", needs: [before]")), `1`)
+		handled("beside", "fine", ", needs: [before]")+handled("bad", "poison", ", needs: [before, beside]")+handled("after", "fine", ", needs: [bad]")), `1`)
 	stop := superviseWorkers(t, server.Addr)
 	s := f.wait(poisoned)
 	want := tasks.Marker{Outcome: executor.OutcomeFailed, Step: executor.MustStepID("bad"), Cause: tasks.CauseCrash}
