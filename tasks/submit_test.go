@@ -139,7 +139,7 @@ func TestAChainOfThreeTakesSixScripts(t *testing.T) {
 		f.wait(f.submit(b, `1`))
 	}
 	got := infoNumber(t, s, "commandstats", "cmdstat_evalsha:calls=") - before
-	if got < 5*runs || got > 7*runs { // and now and then asynq's heartbeat, or a second look
+	if got < 5*runs || got > 6*runs+runs/2 { // and now and then asynq's heartbeat, or a second look; seven would be a begin of its own
 		t.Errorf("%d runs took %d scripts, want six each", runs, got)
 	}
 }

@@ -18,18 +18,12 @@ func (pauseCommand) Help() string {
 }
 
 func (c *pauseCommand) Run(ctx context.Context, g *globals, streams cli.Streams) error {
-	s, err := g.open(ctx, streams)
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	if err := s.known(ctx, string(c.Queue)); err != nil {
-		return err
-	}
-	if err := s.client.PauseQueue(ctx, string(c.Queue)); err != nil {
-		return err
-	}
-	return s.paused(string(c.Queue), true)
+	return tend(ctx, g, streams, c.Queue, func(s *session, queue string) error {
+		if err := s.client.PauseQueue(ctx, queue); err != nil {
+			return err
+		}
+		return s.paused(queue, true)
+	})
 }
 
 type resumeCommand struct {
@@ -37,18 +31,12 @@ type resumeCommand struct {
 }
 
 func (c *resumeCommand) Run(ctx context.Context, g *globals, streams cli.Streams) error {
-	s, err := g.open(ctx, streams)
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	if err := s.known(ctx, string(c.Queue)); err != nil {
-		return err
-	}
-	if err := s.client.ResumeQueue(ctx, string(c.Queue)); err != nil {
-		return err
-	}
-	return s.paused(string(c.Queue), false)
+	return tend(ctx, g, streams, c.Queue, func(s *session, queue string) error {
+		if err := s.client.ResumeQueue(ctx, queue); err != nil {
+			return err
+		}
+		return s.paused(queue, false)
+	})
 }
 
 type discardCommand struct {
@@ -61,38 +49,37 @@ func (discardCommand) Help() string {
 }
 
 func (c *discardCommand) Run(ctx context.Context, g *globals, streams cli.Streams) error {
+	return tend(ctx, g, streams, c.Queue, func(s *session, queue string) error {
+		n, err := s.client.DiscardArchived(ctx, queue)
+		if err != nil {
+			return err
+		}
+		if s.json {
+			return printJSON(streams, struct {
+				Queue     string `json:"queue"`
+				Discarded int    `json:"discarded"`
+			}{queue, n})
+		}
+		_, err = fmt.Fprintf(streams.Out, "%s of queue %s discarded\n", cli.Count(n, "archived task"), queue)
+		return err
+	})
+}
+
+// tend does something to a queue. One that nobody ever used is refused: a name misspelt at night must not pass for done.
+func tend(ctx context.Context, g *globals, streams cli.Streams, queue queueFlag, do func(s *session, queue string) error) error {
 	s, err := g.open(ctx, streams)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	if err := s.known(ctx, string(c.Queue)); err != nil {
-		return err
-	}
-	n, err := s.client.DiscardArchived(ctx, string(c.Queue))
-	if err != nil {
-		return err
-	}
-	if s.json {
-		return printJSON(streams, struct {
-			Queue     string `json:"queue"`
-			Discarded int    `json:"discarded"`
-		}{string(c.Queue), n})
-	}
-	_, err = fmt.Fprintf(streams.Out, "%s of queue %s discarded\n", cli.Count(n, "archived task"), string(c.Queue))
-	return err
-}
-
-// known refuses a queue that nobody ever used: a name misspelt at night must not pass for done.
-func (s *session) known(ctx context.Context, queue string) error {
 	names, err := s.queues(ctx, "")
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(names, queue) {
+	if !slices.Contains(names, string(queue)) {
 		return fmt.Errorf("there is no queue %s; enqueue queues lists them", queue)
 	}
-	return nil
+	return do(s, string(queue))
 }
 
 func (s *session) paused(queue string, paused bool) error {
