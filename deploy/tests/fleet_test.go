@@ -175,6 +175,7 @@ func (f *fleet) stop(p *process) {
 }
 
 type runStatus struct {
+	Run     string `json:"run"`
 	State   string `json:"state"`
 	Outcome string `json:"outcome"`
 }
@@ -224,14 +225,20 @@ func (f *fleet) counted() map[string]int {
 // open is their sum, which the formula makes.
 func (f *fleet) open() int {
 	f.t.Helper()
-	sum := 0
-	for _, n := range f.counted() {
-		sum += n
-	}
-	return sum
+	return sum(f.counted())
 }
 
-// await waits until what the scaler counts is as wanted: a run is done a moment before its last task is acknowledged.
+func sum(counts map[string]int) int {
+	n := 0
+	for _, c := range counts {
+		n += c
+	}
+	return n
+}
+
+// await waits until what the scaler counts is as wanted. A step on its way from one list to the next is in both for a moment:
+// a run is done before its last task is acknowledged, a step is claimed before asynq forgets its task. And the lists are counted
+// one after the other, as KEDA does, so a step that moves may be in none: only what is counted twice in a row is so.
 func (f *fleet) await(what string, so func(map[string]int) bool) {
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.t.Context(), 2*time.Minute)
@@ -240,7 +247,7 @@ func (f *fleet) await(what string, so func(map[string]int) bool) {
 	defer poll.Stop()
 	for {
 		counts := f.counted()
-		if so(counts) {
+		if so(counts) && so(f.counted()) {
 			return
 		}
 		select {
@@ -251,15 +258,16 @@ func (f *fleet) await(what string, so func(map[string]int) bool) {
 	}
 }
 
+// awaitOnly waits until one of the triggers counts n, and the others nothing.
+func (f *fleet) awaitOnly(what, trigger string, n int) {
+	f.t.Helper()
+	f.await(what, func(counts map[string]int) bool { return counts[trigger] == n && sum(counts) == n })
+}
+
+// awaitNothingOpen waits for the end of runs that are done: steps of others move from list to list.
 func (f *fleet) awaitNothingOpen() {
 	f.t.Helper()
-	f.await("after the last run", func(counts map[string]int) bool {
-		sum := 0
-		for _, n := range counts {
-			sum += n
-		}
-		return sum == 0
-	})
+	f.await("after the last run", func(counts map[string]int) bool { return sum(counts) == 0 })
 }
 
 // deafAgent is an address where DogStatsD could listen; what comes is not read.
