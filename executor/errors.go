@@ -43,7 +43,9 @@ func interrupted(ctx context.Context, spent Spent) error {
 type Parked struct {
 	NotBefore time.Time
 	Spent     Spent
-	Class     FailureClass // of the attempt that Run parks after; none: the attempt was not made
+	// Class says what is waited for: it is that of the attempt that Run parks after, or what an attempt that was not made says:
+	// upstream-5xx of a provider that is down, upstream-4xx of a limit. None: not said.
+	Class FailureClass
 }
 
 // Error returns a fixed text.

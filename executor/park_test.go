@@ -101,6 +101,17 @@ func TestAStepParkedAtItsFirstAttemptHasSpentNothing(t *testing.T) {
 	})
 }
 
+func TestAParkedStepSaysWhatItWaitsFor(t *testing.T) {
+	for _, class := range append(executor.FailureClasses(), executor.ClassNone) {
+		synctest.Test(t, func(t *testing.T) {
+			_, err := executor.Run(t.Context(), newStep(fails(&executor.Parked{NotBefore: time.Now().Add(time.Hour), Class: class})))
+			if parked, ok := errors.AsType[*executor.Parked](err); !ok || parked.Class != class {
+				t.Errorf("got %v, want parked for %v", err, class)
+			}
+		})
+	}
+}
+
 func TestANilParkedIsAnErrorLikeAnyOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStep(fails((*executor.Parked)(nil)))

@@ -106,7 +106,7 @@ func (p *Prepared[T]) judge(ctx context.Context, a *attempt[T], won winner) (res
 	}
 	switch {
 	case a.parked != nil:
-		return nil, false, &Parked{NotBefore: a.parked.NotBefore, Spent: p.total()}
+		return nil, false, &Parked{NotBefore: a.parked.NotBefore, Spent: p.total(), Class: a.parked.Class}
 	case a.failure.Class == ClassNone:
 		return p.ok(a.reply), false, nil
 	case ctx.Err() != nil:

@@ -74,7 +74,7 @@ func TestStartEndsAsRunDoes(t *testing.T) {
 		"attempts that ignore their time":  {attempts: []executor.Attempt[string]{deaf}},
 		"one that does, and a value":       {attempts: []executor.Attempt[string]{deaf, answer(nil)}},
 		"parked": {attempts: []executor.Attempt[string]{answer(fails), func(context.Context) (executor.Reply[string], error) {
-			return executor.Reply[string]{}, &executor.Parked{NotBefore: time.Now().Add(time.Hour)}
+			return executor.Reply[string]{}, &executor.Parked{NotBefore: time.Now().Add(time.Hour), Class: executor.ClassUpstream5xx}
 		}}},
 		"parked after a failure that asks for patience": {
 			attempts: []executor.Attempt[string]{answer(executor.Failure{Class: executor.ClassUpstream4xx, Retry: executor.RetryYes, RetryAfter: 20 * time.Second})},

@@ -19,7 +19,8 @@ import (
 // single one is left alone until its breaker opens: there is nothing to choose.
 //
 // When several failed, the error is a *ChainError. When nobody was asked because every gate said not yet, it is the
-// *executor.Parked that ends first. When the context has ended, nobody further is asked.
+// *executor.Parked that ends first; where a gate said so and open breakers refused the others, it is parked too, for what the
+// gate said, until the first of them may be asked. When the context has ended, nobody further is asked.
 type Chain struct {
 	clients  []Client
 	also     []Kind           // FallbackOn
@@ -264,5 +265,10 @@ func (p *pass) err() error {
 	case len(p.errs) == 1 && p.parked == nil:
 		return p.errs[0]
 	}
-	return newChainError(p.errs, p.parked, time.Now())
+	now := time.Now()
+	all := newChainError(p.errs, p.parked, now)
+	if after, none := NotAsked(all); none && p.parked != nil && p.parked.Class != executor.ClassUpstream5xx {
+		return &executor.Parked{NotBefore: now.Add(after), Class: p.parked.Class} // somebody is well, and only busy
+	}
+	return all
 }

@@ -54,9 +54,9 @@ func (g *guard) refuse(r *refusal, now time.Time) error {
 	s := Signal{Seen: SeenBreakerOpen, RetryAfter: r.until.Sub(now), HasRetryAfter: true}
 	switch {
 	case r.probing && g.cfg.Gate != nil:
-		return &executor.Parked{NotBefore: latest(r.until, now.Add(probePause))}
+		return &executor.Parked{NotBefore: latest(r.until, now.Add(probePause)), Class: executor.ClassUpstream5xx}
 	case r.byOwner && g.cfg.Gate != nil:
-		return &executor.Parked{NotBefore: r.until}
+		return &executor.Parked{NotBefore: r.until, Class: executor.ClassUpstream4xx}
 	case r.byOwner:
 		s.Seen = SeenClosed
 	}

@@ -245,6 +245,57 @@ func TestTheProbeIsReleasedOnEveryPath(t *testing.T) {
 	})
 }
 
+func TestAParkedCallSaysWhetherItWaitsForALimitOrForAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		held := func(f *fake, g *gate) provider.Client {
+			return provider.Guard(f, provider.GuardConfig{
+				Gate: g, Breaker: provider.NewBreaker(provider.BreakerConfig{Failures: 1, Cooldown: 10 * time.Second}),
+			})
+		}
+		limited := held(fails(t, "limited", after(limited, 20*time.Second)), &gate{})
+		busy := held(answers(t, "busy"), &gate{enter: func(context.Context) error { return &executor.Parked{NotBefore: time.Now().Add(4 * time.Second)} }})
+		dead := held(fails(t, "dead", down), &gate{})
+		slow := fails(t, "probed", down)
+		probed := held(slow, &gate{})
+		for _, c := range []provider.Client{limited, dead, probed} {
+			_, _ = c.Complete(t.Context(), provider.Request{})
+		}
+		slow.does(func(context.Context, int) (provider.Response, error) {
+			time.Sleep(time.Minute)
+			return said("x"), nil
+		})
+		time.Sleep(10 * time.Second)
+		go func() { _, _ = probed.Complete(t.Context(), provider.Request{}) }()
+		synctest.Wait()
+		_, _ = dead.Complete(t.Context(), provider.Request{}) // open again for ten seconds
+		time.Sleep(2 * time.Second)
+		for _, c := range []struct {
+			name  string
+			chain *provider.Chain
+			want  executor.FailureClass
+			after time.Duration // zero: not parked
+		}{
+			{"told to stay away", provider.NewChain(limited), executor.ClassUpstream4xx, 8 * time.Second},
+			{"a probe", provider.NewChain(probed), executor.ClassUpstream5xx, time.Second},
+			{"the gate", provider.NewChain(busy), executor.ClassNone, 4 * time.Second},
+			{"the gate, and one dead", provider.NewChain(busy, dead), executor.ClassNone, 4 * time.Second},
+			{"one dead, and the gate", provider.NewChain(dead, busy), executor.ClassNone, 4 * time.Second},
+			{"the gate, and a probe", provider.NewChain(busy, probed), executor.ClassUpstream5xx, time.Second},
+			{"one dead", provider.NewChain(dead), executor.ClassNone, 0},
+		} {
+			_, err := c.chain.Complete(t.Context(), provider.Request{})
+			parked, ok := errors.AsType[*executor.Parked](err)
+			switch {
+			case ok != (c.after > 0):
+				t.Errorf("%s: %v", c.name, err)
+			case ok && (parked.Class != c.want || time.Until(parked.NotBefore) != c.after):
+				t.Errorf("%s: for %v, %v; want %v, %v", c.name, parked.Class, time.Until(parked.NotBefore), c.want, c.after)
+			}
+		}
+		time.Sleep(time.Hour)
+	})
+}
+
 func TestNobodyWasAskedWhenEveryBreakerRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dead := func(name string, cooldown time.Duration) provider.Client {
