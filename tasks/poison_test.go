@@ -32,10 +32,15 @@ func workPoisoned(addr string) int {
 		return executor.Reply[json.RawMessage]{Value: json.RawMessage("1")}, nil
 	}
 	worker, err := tasks.NewWorker(tasks.WorkerConfig{
-		Redis: redis.NewClient(&redis.Options{Addr: addr}), Queues: map[string]int{"default": 1}, Lease: time.Second, MaxDeliveries: mostDeliveries,
+		Redis: redis.NewClient(&redis.Options{Addr: addr}), Queues: map[string]int{"default": 1}, Lease: 2 * time.Second, MaxDeliveries: mostDeliveries,
 		Handlers: map[string]tasks.Handler{
 			"fine": fine,
+			"slow": func(ctx context.Context, in flow.Inputs) (executor.Reply[json.RawMessage], error) {
+				time.Sleep(300 * time.Millisecond)
+				return fine(ctx, in)
+			},
 			"poison": func(context.Context, flow.Inputs) (executor.Reply[json.RawMessage], error) {
+				time.Sleep(100 * time.Millisecond) // so that it dies beside what came with it
 				os.Exit(poisonedExit)
 				return executor.Reply[json.RawMessage]{}, nil
 			},
@@ -75,7 +80,8 @@ func superviseWorkers(t *testing.T, addr string) (stop func() (deaths int)) {
 	return func() int { cancel(); return <-ended }
 }
 
-// A step that ends its worker's process is given up after so many deliveries; whoever shares the fleet with it goes on.
+// A step that ends its worker's process is given up after so many deliveries; whoever shares the fleet with it goes on, and so
+// do steps that were in flight beside it each time: what their workers died of was not them.
 func TestAStepThatKillsItsWorkersIsGivenUp(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -84,11 +90,12 @@ func TestAStepThatKillsItsWorkersIsGivenUp(t *testing.T) {
 		return fmt.Sprintf("  - {id: %s, handler: %s, budget: {attempts: 1, per_attempt: 60s, total: 60s}%s}\n", id, handler, more)
 	}
 	poisoned := f.submit(bundle(t, "flow: poisoned\nsteps:\n"+handled("before", "fine", "")+
-		handled("beside", "fine", ", needs: [before]")+handled("bad", "poison", ", needs: [before, beside]")+handled("after", "fine", ", needs: [bad]")), `1`)
+		handled("beside", "slow", ", needs: [before]")+handled("bad", "poison", ", needs: [before]")+handled("also", "slow", ", needs: [before]")+
+		handled("after", "fine", ", needs: [bad]")), `1`)
 	stop := superviseWorkers(t, server.Addr)
 	s := f.wait(poisoned)
 	want := tasks.Marker{Outcome: executor.OutcomeFailed, Step: executor.MustStepID("bad"), Cause: tasks.CauseCrash}
-	if s.Marker != want || s.Counts != (tasks.Counts{OK: 2, Failed: 1, Skipped: 1}) {
+	if s.Marker != want || s.Counts != (tasks.Counts{OK: 3, Failed: 1, Skipped: 1}) {
 		t.Errorf("marker %+v, counts %+v", s.Marker, s.Counts)
 	}
 	good := bundle(t, "flow: good\nsteps:\n"+handled("one", "fine", "")+handled("two", "fine", ", needs: [one]"))

@@ -17,6 +17,9 @@ const (
 	reasonWrongQueue  doorbell.Reason = "task on another queue than its run"
 )
 
+// suspectPause is how long a step waits that has to be alone, or nearly so, and is not.
+const suspectPause = time.Second
+
 // redisPause is how long a task waits when Redis could not be asked.
 const redisPause = time.Second
 
@@ -29,7 +32,15 @@ type job struct {
 	grant  runstate.Grant
 	work   work
 	next   *job   // what the worker goes on with; nil: nothing
+	leave  func() // gives back the place of a suspect; nil: it is none
 	rang   string // traceparent of who rang the doorbell; empty: not known
+}
+
+// letGo gives back what the worker keeps for the unit beside its claim.
+func (j *job) letGo() {
+	if j.leave != nil {
+		j.leave()
+	}
 }
 
 // handle answers one doorbell. Whatever it answers, the run's state alone says what was done. Once the unit is claimed the
@@ -41,7 +52,13 @@ func (w *Worker) handle(ctx context.Context, d doorbell.Delivery) doorbell.Verdi
 	if j == nil {
 		return verdict
 	}
-	j.work = w.prepare(j)
+	prepared := false
+	defer func() {
+		if !prepared { // it panicked: the claim ends by itself
+			j.letGo()
+		}
+	}()
+	j.work, prepared = w.prepare(j), true
 	return doorbell.TakeOver(func(s *doorbell.Stint) { w.workOn(s, j) })
 }
 
@@ -97,7 +114,31 @@ func (w *Worker) handBack(ctx context.Context, j *job, met runstate.Met, pause t
 
 // begin claims the unit; the verdict is why it could not.
 func (w *Worker) begin(ctx context.Context, j *job) (claimed bool, verdict doorbell.Verdict) {
-	change, grant, err := w.store.Begin(ctx, j.task, w.terms(j))
+	change, grant, err := w.store.Begin(ctx, j.task, w.terms(j, w.suspects.unasked()))
+	if err == nil && change.Word == runstate.Suspect {
+		return w.beginSuspect(ctx, j, grant.Deliveries)
+	}
+	return w.begun(ctx, j, change, grant, err)
+}
+
+// beginSuspect claims a unit that has been lost with several workers, if it can have the room that it needs.
+func (w *Worker) beginSuspect(ctx context.Context, j *job, delivery int) (claimed bool, verdict doorbell.Verdict) {
+	leave, ok := w.suspects.enter(delivery)
+	if !ok {
+		return false, doorbell.Again(suspectPause)
+	}
+	change, grant, err := w.store.Begin(ctx, j.task, w.terms(j, delivery))
+	if claimed, verdict = w.begun(ctx, j, change, grant, err); !claimed {
+		leave()
+		return false, verdict
+	}
+	j.leave = leave
+	w.cfg.Logger.Warn("a step is tried once more that was lost with its workers", "run", j.Run, "step", j.step.ID)
+	return true, verdict
+}
+
+// begun says whether the unit was claimed, and else why not.
+func (w *Worker) begun(ctx context.Context, j *job, change runstate.Change, grant runstate.Grant, err error) (claimed bool, verdict doorbell.Verdict) {
 	if err != nil {
 		return false, doorbell.Again(redisPause)
 	}
@@ -108,6 +149,8 @@ func (w *Worker) begin(ctx context.Context, j *job) (claimed bool, verdict doorb
 	case runstate.Overdue, runstate.Crashed:
 		w.changed(ctx, j, change, nil)
 		return false, doorbell.Handled()
+	case runstate.Suspect: // it has been lost once more since it was asked after
+		return false, doorbell.Again(suspectPause)
 	case runstate.Done, runstate.Busy:
 		w.cfg.Observer.StepDuplicate(ctx, j.bundle.Flow().Name, j.step.ID)
 	default: // gone, stale
@@ -115,9 +158,9 @@ func (w *Worker) begin(ctx context.Context, j *job) (claimed bool, verdict doorb
 	return false, doorbell.Drop()
 }
 
-func (w *Worker) terms(j *job) runstate.Terms {
+func (w *Worker) terms(j *job, trusted int) runstate.Terms {
 	t := wants(j.step)
-	t.Lease, t.MaxDeliveries = w.cfg.Lease, w.cfg.MaxDeliveries
+	t.Lease, t.MaxDeliveries, t.Trusted = w.cfg.Lease, w.cfg.MaxDeliveries, trusted
 	return t
 }
 
@@ -190,6 +233,9 @@ func (w *Worker) park(ctx context.Context, j *job, p *executor.Parked, tooLong f
 		return w.complete(ctx, j, tooLong(p))
 	}
 	wait := max(time.Until(p.NotBefore), 0)
+	if p.Class == executor.ClassUpstream5xx {
+		progress.Down += wait
+	}
 	word, err := w.store.Park(ctx, j.task, wait, progress)
 	if err != nil {
 		return doorbell.Again(redisPause)

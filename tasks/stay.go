@@ -73,6 +73,7 @@ func (st *stay) leave(res *result, err error) *job {
 func (st *stay) settle(res *result, err error) doorbell.Verdict {
 	defer func() {
 		st.w.claims.drop(&st.claim)
+		st.job.letGo()
 		if st.end != nil {
 			st.end()
 		}

@@ -21,19 +21,22 @@ import (
 
 // WorkerConfig says what a worker serves. Redis and Queues are required; Chains and Handlers must hold what the flows name.
 type WorkerConfig struct {
-	Redis         redis.UniversalClient // stays the caller's to close, after Run
-	Queues        map[string]int        // name: weight, at least 1
-	Concurrency   int                   // steps at a time; zero: 100
-	Drain         time.Duration         // how long a stopping worker waits for calls in flight; zero: 25s
-	Chains        map[string]*provider.Chain
-	Handlers      map[string]Handler
-	Observer      telemetry.Observer // nil: nobody is told
-	Logger        Logger             // nil: silent
-	Tracer        trace.Tracer       // for a span of each delivery of a step; nil: none
-	Retention     time.Duration      // age at which the dead-letter index forgets; zero: DefaultRetention
-	Lease         time.Duration      // of a claim, renewed at a third of it; zero: 12s
-	MaxDeliveries int                // of one step, after which it is FAILED crash; zero: 5
-	MaxWait       time.Duration      // longest time a step may be parked, where the flow names none; zero: 15m
+	Redis       redis.UniversalClient // stays the caller's to close, after Run
+	Queues      map[string]int        // name: weight, at least 1
+	Concurrency int                   // steps at a time; zero: 100
+	Drain       time.Duration         // how long a stopping worker waits for calls in flight; zero: 25s
+	Chains      map[string]*provider.Chain
+	Handlers    map[string]Handler
+	Observer    telemetry.Observer // nil: nobody is told
+	Logger      Logger             // nil: silent
+	Tracer      trace.Tracer       // for a span of each delivery of a step; nil: none
+	Retention   time.Duration      // age at which the dead-letter index forgets; zero: DefaultRetention
+	Lease       time.Duration      // of a claim, renewed at a third of it; zero: 12s
+	// MaxDeliveries of one step, after which it is FAILED crash; zero: 5. Before it comes to that a step is worked on beside ever
+	// fewer others that were lost with their workers, and the last time alone; with fewer than three this begins when a worker
+	// has died once, and recovery is slow.
+	MaxDeliveries int
+	MaxWait       time.Duration // longest time a step may be parked, where the flow names none; zero: 15m
 }
 
 // Logger takes fixed, content-free texts with key-value pairs of identifiers and numbers.
@@ -90,15 +93,16 @@ func or[T int | time.Duration](v, otherwise T) T {
 
 // Worker takes steps from the queues and runs them. Make it with NewWorker; Run it once.
 type Worker struct {
-	cfg     WorkerConfig
-	scripts redis.UniversalClient // a copy of cfg.Redis, on which the scripts of many goroutines share round trips
-	store   *runstate.Store
-	server  *doorbell.Server
-	relay   *relay
-	bundles *bundles
-	claims  *claims
-	strays  *strays
-	sweeper *sweeper
+	cfg      WorkerConfig
+	scripts  redis.UniversalClient // a copy of cfg.Redis, on which the scripts of many goroutines share round trips
+	store    *runstate.Store
+	server   *doorbell.Server
+	relay    *relay
+	bundles  *bundles
+	claims   *claims
+	suspects *isolation
+	strays   *strays
+	sweeper  *sweeper
 
 	bindings bindings
 
@@ -144,6 +148,7 @@ func newWorker(cfg WorkerConfig, scripts redis.UniversalClient) *Worker {
 	w.bundles = newBundles(w.store)
 	w.strays = newStrays()
 	w.claims = newClaims(w.store, cfg.Lease, cfg.Logger)
+	w.suspects = newIsolation(cfg.Concurrency, cfg.MaxDeliveries)
 	w.sweeper = newSweeper(w)
 	return w
 }

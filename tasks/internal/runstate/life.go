@@ -102,9 +102,17 @@ type Task struct {
 type Terms struct {
 	Lease         time.Duration
 	MaxDeliveries int
+	Trusted       int // deliveries up to which a unit is no Suspect; 0: MaxDeliveries
 	WantTrace     bool
 	WantInput     bool
 	WantValues    []int // of these parents
+}
+
+func (t Terms) trusted() int {
+	if t.Trusted == 0 {
+		return t.MaxDeliveries
+	}
+	return t.Trusted
 }
 
 // wants is what the scripts are to hand out: t for the trace, i for the input, and indices of parents, comma separated.
@@ -178,8 +186,8 @@ type Grant struct {
 	Trace      string // W3C traceparent of the submission; "": none
 }
 
-// Begin claims a unit. The Grant is set with the word Claimed; with Overdue and Crashed the Change is.
-// Other words: Gone, Stale, Done, Busy.
+// Begin claims a unit. The Grant is set with the word Claimed; with Overdue and Crashed the Change is. With Suspect nothing
+// has changed, and the Grant says the delivery that it would be. Other words: Gone, Stale, Done, Busy.
 func (s *Store) Begin(ctx context.Context, t Task, terms Terms) (Change, Grant, error) {
 	got, err := s.begin(ctx, t, terms)
 	if err != nil {
@@ -193,6 +201,12 @@ func (s *Store) Begin(ctx context.Context, t Task, terms Terms) (Change, Grant, 
 	case worn:
 		c, err := s.change(ctx, crashScript, t.Ref, t.Generation, t.Unit.String(), terms.MaxDeliveries)
 		return c, Grant{}, err
+	case Suspect:
+		if len(got) < 2 {
+			return Change{}, Grant{}, errRecord
+		}
+		deliveries, err := index(str(got[1]))
+		return Change{Word: Suspect}, Grant{Deliveries: deliveries}, err
 	default:
 		c, err := decodeChange(got, Onward{})
 		return c, Grant{}, err
@@ -215,7 +229,7 @@ func (s *Store) begin(ctx context.Context, t Task, terms Terms) ([]any, error) {
 		}
 	}
 	return s.run(ctx, beginScript, t.Ref, t.Generation, t.Unit.String(), t.Token, terms.Lease.Milliseconds(), terms.MaxDeliveries,
-		terms.wants())
+		terms.wants(), terms.trusted())
 }
 
 func decodeGrant(got []any, terms Terms) (Grant, error) {

@@ -40,6 +40,7 @@ const (
 	Stale    Word = "stale"    // of an earlier generation
 	Done     Word = "done"     // ended already: nothing was changed
 	Busy     Word = "busy"     // claimed by a live worker
+	Suspect  Word = "suspect"  // not claimed: it has been lost with more workers than the terms trust
 	Claimed  Word = "claimed"
 	Lost     Word = "lost" // the claim is somebody else's
 	Parked   Word = "parked"

@@ -1,4 +1,5 @@
--- ARGV: 2 generation, 3 unit, 4 token, 5 lease (ms), 6 most deliveries, 7 what is wanted, as for grant.
+-- ARGV: 2 generation, 3 unit, 4 token, 5 lease (ms), 6 most deliveries, 7 what is wanted, as for grant, 8 the highest delivery
+-- that the worker takes without a place for suspects.
 local unit = ARGV[3]
 local step = match(unit, '^(%d+)%.')
 local index = step or unit
@@ -17,6 +18,7 @@ local redrive, deliveries, since, spent, mk = match(rec, '^q|(%d+)|(%d+)|(%d+)|(
 -- The same token again is the same delivery, whose answer was lost on its way.
 deliveries = tonumber(deliveries) + (holder == ARGV[4] and 0 or 1)
 if deliveries > tonumber(ARGV[6]) then return { 'worn' } end
+if deliveries > tonumber(ARGV[8]) and holder ~= ARGV[4] then return { 'suspect', deliveries } end
 claim(unit, ARGV[4], ARGV[5], redrive, deliveries, since, spent, mk)
 write()
 return grant(unit, mk, deliveries, now - tonumber(since), spent, ARGV[7])
