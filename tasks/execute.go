@@ -3,6 +3,7 @@ package tasks
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"sync"
 	"time"
 
@@ -118,7 +119,7 @@ func (w *Worker) attempt(j *job, bound *flow.Bound) (attempt executor.Attempt[va
 		return j.handled(handler), handler != nil
 	}
 	chain := w.cfg.Chains[j.step.Chain]
-	return j.asked(chain, bound, w.maxWait(j)), chain != nil && chain.Check(j.step.Requires) == nil
+	return j.asked(chain, bound), chain != nil && chain.Check(j.step.Requires) == nil
 }
 
 func (j *job) handled(h Handler) executor.Attempt[value] {
@@ -144,8 +145,8 @@ func (j *job) judged(reply executor.Reply[json.RawMessage], err error) (executor
 	return out, nil
 }
 
-// asked is the chain's answer. maxWait is how long the step may be parked.
-func (j *job) asked(chain *provider.Chain, bound *flow.Bound, maxWait time.Duration) executor.Attempt[value] {
+// asked is the chain's answer.
+func (j *job) asked(chain *provider.Chain, bound *flow.Bound) executor.Attempt[value] {
 	prompts := sync.OnceValues(func() (provider.Request, error) {
 		system, prompt, err := bound.Prompt()
 		return provider.Request{
@@ -160,7 +161,7 @@ func (j *job) asked(chain *provider.Chain, bound *flow.Bound, maxWait time.Durat
 		answer, err := chain.Complete(ctx, req)
 		reply := executor.Reply[value]{Model: answer.Model, Usage: answer.Usage}
 		if after, none := provider.NotAsked(err); none {
-			return reply, j.refused(after, min(j.step.Budget.Total, maxWait), err)
+			return reply, j.refused(after, err)
 		}
 		if err != nil {
 			return reply, err
@@ -172,17 +173,14 @@ func (j *job) asked(chain *provider.Chain, bound *flow.Bound, maxWait time.Durat
 }
 
 // refused is what becomes of a pass in which every breaker refused. Nobody was asked, so it is no attempt: the step waits until
-// one opens, if that is within patience from when it was first kept waiting. Else a dead provider ends it, and err says why.
-func (j *job) refused(after, patience time.Duration, err error) error {
-	opens := nowPlus(max(after, redisPause))
-	since := j.grant.Progress.Parked
-	if since.IsZero() {
-		since = time.Now()
-	}
-	if opens.Sub(since) <= patience {
-		return &executor.Parked{NotBefore: opens}
-	}
+// one opens, if all that an outage has kept it waiting is then within its total. Else a dead provider ends it. err says why
+// either way. What the step has waited for a limit does not count here; park bounds the whole.
+func (j *job) refused(after time.Duration, err error) error {
+	after = max(after, redisPause)
 	f := executor.Classify(err)
+	if j.grant.Progress.Down+after <= j.step.Budget.Total {
+		return errors.Join(&executor.Parked{NotBefore: nowPlus(after), Class: f.Class}, err)
+	}
 	f.Retry, f.Err = executor.RetryNo, err
 	return f
 }
@@ -258,17 +256,17 @@ func unserved(p *executor.Parked) *result {
 	return r
 }
 
-// giveUpWaiting ends a unit whose provider may not be called for longer than the step may wait.
+// giveUpWaiting ends a unit whose provider may not be called for longer than the step may wait. Where nobody said what is waited
+// for, it is a limit.
 func (j *job) giveUpWaiting(p *executor.Parked) *result {
 	class := p.Class
 	if class == executor.ClassNone {
 		class = executor.ClassUpstream4xx
 	}
 	r := failure(class, p.Spent)
-	r.ending.End.Prompted = j.step.Handler == ""
-	if class == executor.ClassUpstream4xx {
-		r.ending.End.ErrorKind = provider.KindRateLimit
-	}
+	end, last := &r.ending.End, j.work.notes.close()
+	end.Prompted = j.step.Handler == ""
+	end.Provider, end.ErrorKind, end.Reason = last.provider, last.kind, last.reason
 	if !j.step.HasDegrade() {
 		return r
 	}

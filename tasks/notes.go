@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"fourfold/executor"
@@ -94,10 +95,27 @@ func (n *notes) leaveBehind() {
 
 func (n *notes) strayKey() strayKey { return strayKey{n.job.bundle.Flow().Name, n.job.step.ID} }
 
+// blame notes what went wrong: who failed and how; or, where nobody was asked, what the step waits for.
 func (n *notes) blame(err error) {
 	if e, ok := provider.AsError(err); ok {
 		n.note(call{e.Provider(), e.Kind(), e.Reason()})
+		return
 	}
+	if parked, ok := errors.AsType[*executor.Parked](err); ok {
+		n.note(awaited(parked.Class))
+	}
+}
+
+// awaited is what a step waits for that is parked without an attempt, by the class of that.
+func awaited(c executor.FailureClass) call {
+	switch c {
+	case executor.ClassNone, executor.ClassUpstream4xx:
+		return call{kind: provider.KindRateLimit}
+	case executor.ClassUpstream5xx:
+		return call{kind: provider.KindProviderError, reason: provider.ReasonBreakerOpen}
+	case executor.ClassTimeout, executor.ClassParse, executor.ClassSchema: // only a handler says so
+	}
+	return call{}
 }
 
 func noteAnswer(ctx context.Context, answer provider.Response) {

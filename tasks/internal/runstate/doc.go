@@ -29,6 +29,7 @@
 //	        e|items|open|next|worst|marker in                                 a for_each step whose items are under way
 //	        d|outcome|cause|skipped|generation|marker out|envelope            done
 //	c<u>    token of the claim
+//	w<u>    generation|ms for which an outage has kept it waiting       parked, and not claimed since; absent: for none
 //	t       W3C traceparent of the submission                                 absent when it had no trace
 //
 // Records are short, since Redis keeps a hash compact only while none of its values has more than 64 bytes.

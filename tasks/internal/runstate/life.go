@@ -275,6 +275,9 @@ func decodeGrant(got []any, terms Terms) (Grant, error) {
 	if len(got) > 9 {
 		g.Trace = str(got[9])
 	}
+	if len(got) > 10 {
+		g.Progress.Down = duration(str(got[10]))
+	}
 	return g, nil
 }
 
@@ -350,7 +353,7 @@ func (s *Store) Expand(ctx context.Context, t Task, inFlight int, items [][]byte
 
 // Park gives the claim back until pause has passed; it is no attempt and no delivery. Words: Parked, Lost, Done, Gone.
 func (s *Store) Park(ctx context.Context, t Task, pause time.Duration, p Progress) (Word, error) {
-	return s.word(s.run(ctx, parkScript, t.Ref, t.Generation, t.Unit.String(), t.Token, pause.Milliseconds(), p.encode()))
+	return s.word(s.run(ctx, parkScript, t.Ref, t.Generation, t.Unit.String(), t.Token, pause.Milliseconds(), p.encode(), p.Down.Milliseconds()))
 }
 
 func (s *Store) word(got []any, err error) (Word, error) {

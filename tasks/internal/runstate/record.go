@@ -87,7 +87,10 @@ func decodeEnd(s string) (StepEnd, error) {
 type Progress struct {
 	Spent  executor.Spent
 	Parked time.Time // zero: not parked yet
-	Lacks  Lack      // what the worker that parked it has not got; told to who looks, and to no worker that claims it
+	// Down is for how long in all a provider that is down has kept it waiting; in whole milliseconds. It has a field of its own in
+	// the run, since workers that do not know it read the others.
+	Down  time.Duration
+	Lacks Lack // what the worker that parked it has not got; told to who looks, and to no worker that claims it
 }
 
 // Lack is what a worker has not got that a step names.

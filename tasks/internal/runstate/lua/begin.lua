@@ -3,7 +3,7 @@
 local unit = ARGV[3]
 local step = match(unit, '^(%d+)%.')
 local index = step or unit
-if not load('s' .. unit, 'c' .. unit, 'g' .. index, 't') then return { 'gone' } end
+if not load('s' .. unit, 'c' .. unit, 'w' .. unit, 'g' .. index, 't') then return { 'gone' } end
 if R.gen ~= ARGV[2] then return { 'stale' } end
 local rec, holder = held['s' .. unit], held['c' .. unit]
 if not rec then return { 'gone' } end
@@ -20,5 +20,9 @@ deliveries = tonumber(deliveries) + (holder == ARGV[4] and 0 or 1)
 if deliveries > tonumber(ARGV[6]) then return { 'worn' } end
 if deliveries > tonumber(ARGV[8]) and holder ~= ARGV[4] then return { 'suspect', deliveries } end
 claim(unit, ARGV[4], ARGV[5], redrive, deliveries, since, spent, mk)
+local down = match(held['w' .. unit] or '', '^' .. R.gen .. '|(%d+)$') or '0'
+drop('w' .. unit)
 write()
-return grant(unit, mk, deliveries, now - tonumber(since), spent, ARGV[7])
+local granted = grant(unit, mk, deliveries, now - tonumber(since), spent, ARGV[7])
+granted[11] = down
+return granted

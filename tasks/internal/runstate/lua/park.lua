@@ -1,5 +1,5 @@
 -- Gives a claim back: because the provider must not be called before some time, or because the worker stops.
--- ARGV: 2 generation, 3 unit, 4 token, 5 pause (ms), 6 what was spent.
+-- ARGV: 2 generation, 3 unit, 4 token, 5 pause (ms), 6 what was spent, 7 for how long an outage has kept it waiting (ms).
 local unit = ARGV[3]
 if not load('s' .. unit, 'c' .. unit) then return { 'gone' } end
 local rec = held['s' .. unit]
@@ -9,6 +9,7 @@ local redrive, deliveries, mk = match(rec, '^q|(%d+)|(%d+)|%d+|[^|]*|(.*)$')
 unclaim(unit)
 deliveries = math.max(tonumber(deliveries) - 1, 0)
 local at = now + tonumber(ARGV[5])
+if ARGV[7] ~= '0' then put('w' .. unit, R.gen .. '|' .. ARGV[7]) end
 post(unit, tonumber(redrive) + 1, deliveries, format('%.0f', at), ARGV[6], mk, at)
 write()
 return { 'parked' }
