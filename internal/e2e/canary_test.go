@@ -25,7 +25,7 @@ steps:
   - {id: invalid, prompt: invalid.tmpl, %[1]s}
   - {id: broken, prompt: broken.tmpl, %[1]s}
   - {id: reset, prompt: reset.tmpl, %[1]s}
-  - {id: hangs, prompt: hangs.tmpl, %[1]s}
+  - {id: hangs, prompt: hangs.tmpl, budget: {attempts: 2, per_attempt: 1s, total: 5s, backoff: 10ms}}
   - {id: garbage, prompt: garbage.tmpl, %[1]s}
   - {id: page, prompt: page.tmpl, %[1]s}
   - {id: prose, prompt: prose.tmpl, output: number.json, %[1]s}
@@ -69,7 +69,7 @@ func (w *world) canaryFlow() string {
 	}
 	w.write("renders.tmpl", "<renders> {{index .steps.good.value 99}}")
 	w.write("number.json", `{"type": "number"}`)
-	return w.write("canary.yaml", fmt.Sprintf(canaryFlow, "budget: {attempts: 2, per_attempt: 1s, total: 5s, backoff: 10ms}"))
+	return w.write("canary.yaml", fmt.Sprintf(canaryFlow, "budget: {attempts: 2, per_attempt: 60s, total: 160s, backoff: 10ms}"))
 }
 
 // Content is in Redis under fourfold:*:val and in the bundle, and nowhere else: not in a log line or what a process prints,
@@ -80,7 +80,7 @@ func TestNoContentLeavesTheRun(t *testing.T) {
 	w := newWorld(t)
 	commands := w.monitor()
 	datagrams, statsd := listenRaw(t)
-	config := w.write("canary-worker.yaml", strings.Replace(read(t, w.slowConfig("log: {level: debug}\ndrain: 200ms\n")), `statsd: {addr: ""}`, "statsd: {addr: "+statsd+"}", 1))
+	config := w.write("canary-worker.yaml", strings.Replace(read(t, w.config("log: {level: debug}\ndrain: 200ms\n"+brief)), `statsd: {addr: ""}`, "statsd: {addr: "+statsd+"}", 1))
 	flow := w.canaryFlow()
 	input := fmt.Sprintf(`{"text": %q, "list": [%[1]q, %[1]q, %[1]q]}`, canary)
 	first := w.start(config)

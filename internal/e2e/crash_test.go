@@ -15,24 +15,19 @@ const twoSteps = `
   - {id: held, prompt: held.tmpl, needs: [before], budget: {attempts: 2, per_attempt: 60s, total: 60s}}
 `
 
-// slowConfig is the usual configuration with a provider that may take its time.
-func (w *world) slowConfig(more string) string {
-	w.t.Helper()
-	path := w.config(more)
-	text := strings.Replace(read(w.t, path), "timeout: 1s", "timeout: 60s", 1)
-	return w.write("slow.yaml", text)
-}
+// brief is a lease that a survivor need not wait long for.
+const brief = "lease: 5s\n"
 
 func TestAnotherWorkerFinishesWhatAKilledOneHeld(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.model.On("<before>", openaitest.Text("before"))
 	w.model.On("<held>", openaitest.Hang(), openaitest.Text("held"))
-	first := w.start(w.slowConfig(""))
+	first := w.start(w.config(brief))
 	submitted := w.enqueueWith(`{}`, "run", w.promptFlow("two", twoSteps, "before", "held"), "--input", "-", "--json").decode(t)
 	w.model.Await("<held>", 1)
 	first.kill()
-	w.start(w.slowConfig(""))
+	w.start(w.config(brief))
 	r := w.enqueue("wait", submitted.Run, "--json", "--timeout", "100s")
 	d := r.decode(t)
 	if r.status != 0 || d.Outcome != "OK" || string(d.Values["held"]) != `"held"` {
@@ -52,7 +47,7 @@ func TestSIGTERMLetsCallsEndAndLosesNothing(t *testing.T) {
 	w := newWorld(t)
 	release := make(chan struct{})
 	w.model.On("<only>", openaitest.After(release, openaitest.Text("only")))
-	config := w.slowConfig("concurrency: 8\ndrain: 50s\n")
+	config := w.config("concurrency: 8\ndrain: 50s\n")
 	first := w.start(config)
 	flow := w.promptFlow("only", "  - {id: only, prompt: only.tmpl, budget: {attempts: 2, per_attempt: 55s, total: 55s}}\n", "only")
 	const runs = 30
@@ -84,20 +79,16 @@ func TestASecondSignalEndsTheDrainAndGivesTheRestBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.model.On("<only>", openaitest.Hang(), openaitest.Text("only"))
-	config := w.slowConfig("drain: 55s\n")
+	config := w.config("drain: 1h\n") // terminate has less patience
 	first := w.start(config)
 	flow := w.promptFlow("only", "  - {id: only, prompt: only.tmpl, budget: {attempts: 2, per_attempt: 55s, total: 55s}}\n", "only")
 	submitted := w.enqueueWith(`{}`, "run", flow, "--input", "-", "--json").decode(t)
 	w.model.Await("<only>", 1)
-	begin := time.Now()
 	status := make(chan int, 1)
 	go func() { status <- first.terminate() }()
 	awaitLog(t, first, "worker draining")
 	if got := first.terminate(); got != 0 || <-status != 0 {
 		t.Errorf("exit status %d", got)
-	}
-	if took := time.Since(begin); took > 50*time.Second {
-		t.Errorf("the drain took %s although a second signal came", took)
 	}
 	w.start(config)
 	r := w.enqueue("wait", submitted.Run, "--json", "--timeout", "100s")
@@ -112,7 +103,7 @@ func TestTwoWorkersShareAQueueAndRepeatNothing(t *testing.T) {
 	// Both must hold a call at the same time before any call is answered: so both take part.
 	release := make(chan struct{})
 	w.model.On("<only>", openaitest.After(release, openaitest.Text("only")))
-	config := w.slowConfig("concurrency: 3\n")
+	config := w.config("concurrency: 3\n")
 	w.start(config)
 	w.start(config)
 	flow := w.promptFlow("only", "  - {id: only, prompt: only.tmpl, budget: {attempts: 2, per_attempt: 55s, total: 55s}}\n", "only")

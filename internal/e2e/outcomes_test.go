@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,7 +17,7 @@ steps:
     output: answer.json
     chain: default
     requires: [json_schema]
-    budget: {attempts: 3, per_attempt: 5s, total: 20s, backoff: 10ms}
+    budget: {attempts: 3, per_attempt: 50s, total: 160s, backoff: 10ms}
     abstain: {on: 'input.skip == true', to: '{"n": 0}'}
 `
 
@@ -52,6 +53,7 @@ func TestEachWayAStepEnds(t *testing.T) {
 	failed := func(cause string) marker { return marker{"FAILED", "ask", cause} }
 	for _, c := range []struct {
 		name    string
+		hurry   bool // the provider has a second to answer
 		degrade bool
 		input   string
 		answers []openaitest.Answer
@@ -74,7 +76,7 @@ func TestEachWayAStepEnds(t *testing.T) {
 			want: ended{3, "DEGRADED", "upstream-5xx", "provider_error", 3, degraded("upstream-5xx"), `{"n":-1}`, 3},
 		},
 		{
-			name: "a hang is a timeout", degrade: true, answers: []openaitest.Answer{openaitest.Hang()},
+			name: "a hang is a timeout", hurry: true, degrade: true, answers: []openaitest.Answer{openaitest.Hang()},
 			want: ended{3, "DEGRADED", "timeout", "network", 3, degraded("timeout"), `{"n":-1}`, 3},
 		},
 		{
@@ -103,7 +105,11 @@ func TestEachWayAStepEnds(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.model.On("ask", c.answers...)
-			w.start(w.config(""))
+			config := w.config("")
+			if c.hurry {
+				config = w.write("hurried.yaml", strings.Replace(read(t, config), "timeout: 60s", "timeout: 1s", 1))
+			}
+			w.start(config)
 			input := c.input
 			if input == "" {
 				input = `{"skip": false}`

@@ -27,7 +27,7 @@ func TestARollingRestartLosesAndRepeatsNothing(t *testing.T) {
 	for _, id := range []string{"first", "second", "third"} {
 		w.model.On("<"+id+">", openaitest.Slow(100*time.Millisecond, openaitest.Text(id)))
 	}
-	config := w.slowConfig("concurrency: 4\ndrain: 50s\n")
+	config := w.config("concurrency: 4\ndrain: 50s\n")
 	fleet := []*worker{w.start(config), w.start(config), w.start(config)}
 	const runs = 100
 	batch := make(chan result, 1)
@@ -59,7 +59,7 @@ func TestACallThatOutlastsTheDrainIsAskedOnceMore(t *testing.T) {
 	w.model.On("<first>", openaitest.Text("first"))
 	w.model.On("<second>", openaitest.Hang(), openaitest.Text("second"))
 	w.model.On("<third>", openaitest.Text("third"))
-	config := w.slowConfig("drain: 300ms\n")
+	config := w.config("drain: 300ms\n")
 	p := w.start(config)
 	submitted := w.enqueueWith(`{}`, "run", w.chainFlow(), "--input", "-", "--json").decode(t)
 	w.model.Await("<second>", 1)
@@ -86,7 +86,7 @@ func TestSIGTERMDuringRecordingLosesNothing(t *testing.T) {
 	w.model.On("<first>", openaitest.After(release, openaitest.Text("first")))
 	w.model.On("<second>", openaitest.Text("second"))
 	w.model.On("<third>", openaitest.Text("third"))
-	config := w.slowConfig("drain: 55s\n")
+	config := w.config("drain: 55s\n")
 	p := w.start(config)
 	submitted := w.enqueueWith(`{}`, "run", w.chainFlow(), "--input", "-", "--json").decode(t)
 	w.model.Await("<first>", 1)

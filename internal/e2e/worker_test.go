@@ -109,7 +109,7 @@ func TestHealthEndpointsFollowTheWorker(t *testing.T) {
 	w := newWorld(t)
 	hang := make(chan struct{})
 	w.model.On("<only>", openaitest.After(hang, openaitest.Text("only")))
-	p := w.start(w.slowConfig("drain: 50s\n"), "--health-addr", "127.0.0.1:0")
+	p := w.start(w.config("drain: 50s\n"), "--health-addr", "127.0.0.1:0")
 	awaitLog(t, p, "health endpoints are served")
 	addr := regexp.MustCompile(`"addr":"([0-9.:]+)"`).FindStringSubmatch(p.log.String())[1]
 	awaitStatus(t, addr, "/readyz", http.StatusOK)

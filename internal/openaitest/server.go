@@ -99,10 +99,10 @@ func (s *Server) Total() int {
 	return n
 }
 
-// Await waits until the rule of word was asked n times. It fails the test after a minute, which only a hang reaches.
+// Await waits until the rule of word was asked n times. It fails the test after five minutes, which only a hang reaches.
 func (s *Server) Await(word string, n int) {
 	s.t.Helper()
-	deadline := time.After(time.Minute)
+	deadline := time.After(5 * time.Minute)
 	for {
 		s.mu.Lock()
 		wake := s.wake

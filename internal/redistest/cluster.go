@@ -35,7 +35,7 @@ func StartCluster(tb TB, masters int, options ...Option) *Cluster {
 			}
 		}
 		tb.Cleanup(func() { s.end(syscall.SIGKILL) })
-		s.startOnFreePort()
+		s.startOnHeldPort()
 		c.Nodes = append(c.Nodes, s)
 	}
 	c.assemble(tb)
@@ -67,6 +67,11 @@ func (c *Cluster) assemble(tb TB) {
 	}
 	for _, node := range c.Nodes {
 		node.awaitWhole(tb, len(c.Nodes))
+	}
+	for _, node := range c.Nodes { // short until here, since nodes gossip at its pace; a busy machine must not part them now
+		if err := node.Admin(tb).ConfigSet(ctx, "cluster-node-timeout", "600000").Err(); err != nil {
+			tb.Fatalf("redistest: node timeout: %v", err)
+		}
 	}
 }
 

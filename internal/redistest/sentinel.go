@@ -37,15 +37,21 @@ func StartSentinel(tb TB, options ...Option) *Sentinel {
 	return s
 }
 
+// Until Failover, a master that is slow to answer must not be taken for dead: the machine may be busy.
+const (
+	patientSentinel = time.Hour
+	hastySentinel   = 700 * time.Millisecond
+)
+
 // watch starts the sentinel: the same binary, with a file of settings that it rewrites itself.
 func (s *Sentinel) watch(tb TB, host, port string) {
 	tb.Helper()
-	dir, listen := newDir(tb), freePort(tb, false)
+	dir, listen := newDir(tb), holdPort(tb, false)
 	s.Addr = net.JoinHostPort("127.0.0.1", fmt.Sprint(listen))
 	file := filepath.Join(dir, "sentinel.conf")
 	settings := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nlogfile %s\n"+
-		"sentinel monitor %s %s %s 1\nsentinel down-after-milliseconds %[4]s 700\nsentinel failover-timeout %[4]s 3000\n",
-		listen, dir, filepath.Join(dir, "sentinel.log"), MasterName, host, port)
+		"sentinel monitor %s %s %s 1\nsentinel down-after-milliseconds %[4]s %[7]d\nsentinel failover-timeout %[4]s 3000\n",
+		listen, dir, filepath.Join(dir, "sentinel.log"), MasterName, host, port, patientSentinel.Milliseconds())
 	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
 		tb.Fatalf("redistest: %v", err)
 	}
@@ -72,6 +78,11 @@ func (s *Sentinel) Failover(tb TB) {
 	if n, err := admin.Wait(ctx, 1, 0).Result(); err != nil || n != 1 {
 		tb.Fatalf("redistest: the replica lags: %d %v", n, err)
 	}
+	sentinel := s.client()
+	defer sentinel.Close()
+	if err := sentinel.Set(ctx, MasterName, "down-after-milliseconds", fmt.Sprint(hastySentinel.Milliseconds())).Err(); err != nil {
+		tb.Fatalf("redistest: %v", err)
+	}
 	s.Master.Kill()
 	host, port := hostPort(tb, s.Replica.Addr)
 	s.await(tb, "promotes the replica", func(ctx context.Context, rdb *redis.SentinelClient) bool {
@@ -85,7 +96,7 @@ func (s *Sentinel) await(tb TB, what string, is func(context.Context, *redis.Sen
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	rdb := redis.NewSentinelClient(&redis.Options{Addr: s.Addr, MaxRetries: -1})
+	rdb := s.client()
 	defer rdb.Close()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -96,6 +107,11 @@ func (s *Sentinel) await(tb TB, what string, is func(context.Context, *redis.Sen
 			tb.Fatalf("redistest: the sentinel never %s", what)
 		}
 	}
+}
+
+// client talks to the sentinel itself.
+func (s *Sentinel) client() *redis.SentinelClient {
+	return redis.NewSentinelClient(&redis.Options{Addr: s.Addr, MaxRetries: -1})
 }
 
 // Client returns a client that follows the master, closed when the test ends.

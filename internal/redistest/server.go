@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -31,7 +32,7 @@ type Server struct {
 
 	tb     TB
 	config config
-	port   int
+	port   int // held from startOnHeldPort to the end of the test
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd
@@ -48,16 +49,16 @@ func Start(tb TB, options ...Option) *Server {
 		}
 	}
 	tb.Cleanup(func() { s.end(syscall.SIGKILL) })
-	s.startOnFreePort()
+	s.startOnHeldPort()
 	return s
 }
 
-// startOnFreePort tries again with another port when somebody else took the one that was found free.
-func (s *Server) startOnFreePort() {
+// startOnHeldPort tries again with another port when a program that holds none as we do took it meanwhile.
+func (s *Server) startOnHeldPort() {
 	s.tb.Helper()
 	var err error
 	for range 5 {
-		s.port = freePort(s.tb, s.config.cluster)
+		s.port = holdPort(s.tb, s.config.cluster)
 		s.Addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port))
 		if err = s.launch(); err == nil {
 			return
@@ -93,17 +94,19 @@ func (s *Server) launch() error {
 	s.mu.Lock()
 	s.cmd, s.exited = cmd, exited
 	s.mu.Unlock()
-	return s.await(exited)
+	return s.await(cmd.Process.Pid, exited)
 }
 
-// await pings until the server answers or has ended.
-func (s *Server) await(exited <-chan struct{}) error {
+// await asks until the server answers or has ended. Another's server on the same port is not taken for it: it would end
+// with that other's test.
+func (s *Server) await(pid int, exited <-chan struct{}) error {
 	rdb := redis.NewClient(s.adminOptions())
 	defer rdb.Close()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if err := rdb.Ping(context.Background()).Err(); err == nil {
+		info, err := rdb.Info(context.Background(), "server").Result()
+		if err == nil && strings.Contains(info, fmt.Sprintf("\nprocess_id:%d\r", pid)) {
 			return nil
 		}
 		select {
@@ -247,34 +250,4 @@ func binary(tb TB) string {
 		tb.Fatalf("redistest: this test needs a real Redis and found no %q: run `make deps`, or name the binary in FOURFOLD_REDIS_SERVER (%v)", name, err)
 	}
 	return path
-}
-
-// freePort finds a loopback port that nobody listens on. A cluster's node also needs the port 10000 above it, for its bus.
-func freePort(tb TB, cluster bool) int {
-	tb.Helper()
-	for range 1000 {
-		port, err := listenOnce(0)
-		if err != nil {
-			continue
-		}
-		if !cluster {
-			return port
-		}
-		if port+10000 <= 65535 {
-			if _, err := listenOnce(port + 10000); err == nil {
-				return port
-			}
-		}
-	}
-	tb.Fatalf("redistest: no free port")
-	return 0
-}
-
-func listenOnce(port int) (int, error) {
-	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)) //nolint:noctx // closed at once
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }
