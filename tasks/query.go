@@ -41,7 +41,7 @@ type FailedFilter struct {
 func (c *Client) Failed(ctx context.Context, f FailedFilter) ([]RunID, error) {
 	var since time.Time
 	if f.Since > 0 {
-		now, err := c.store.Now(ctx)
+		now, err := c.store.Now(ctx, queueOr(f.Queue))
 		if err != nil {
 			return nil, err
 		}
@@ -98,7 +98,7 @@ func (c *Client) List(ctx context.Context, f ListFilter) ([]Status, error) {
 	queue := queueOr(f.Queue)
 	switch {
 	case f.Stuck:
-		now, err := c.store.Now(ctx)
+		now, err := c.store.Now(ctx, queue)
 		if err != nil {
 			return nil, err
 		}

@@ -102,7 +102,7 @@ func (s *sweeper) sweep(ctx context.Context, queue string) (lead bool, err error
 		if err != nil || !more {
 			return true, err
 		}
-		if now, err = s.w.store.Now(ctx); err != nil { // what this round has put into the outbox is due by now
+		if now, err = s.w.store.Now(ctx, queue); err != nil { // what this round has put into the outbox is due by now
 			return true, err
 		}
 		s.settled(queue, now) // a long sweep is no outage

@@ -53,7 +53,7 @@ func backlogOf(t *testing.T, yaml string, runs int) (w *Worker, rdb *redis.Clien
 	t.Cleanup(func() { _ = scripts.Close() })
 	w = newWorker(cfg, scripts)
 	w.relay = &relay{w.store, doorbell.NewRinger(scripts, doorbell.RingerOptions{})}
-	now, err := w.store.Now(t.Context())
+	now, err := w.store.Now(t.Context(), DefaultQueue)
 	if err != nil {
 		t.Fatal(err)
 	}

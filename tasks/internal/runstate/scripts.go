@@ -44,6 +44,8 @@ var (
 	redriveLua string
 	//go:embed lua/beat.lua
 	beatLua string
+	//go:embed lua/lead.lua
+	leadLua string
 )
 
 var (
@@ -60,6 +62,7 @@ var (
 	redriveScript  = overRun(redriveLua)
 	beatScript     = redis.NewScript(beatLua)
 	rungScript     = redis.NewScript(rungLua)
+	leadScript     = redis.NewScript(leadLua)
 
 	// For the common case; they answer slow where it is not.
 	quickBeginScript    = redis.NewScript(quickBeginLua)
@@ -72,7 +75,7 @@ func overRun(body string) *redis.Script { return redis.NewScript(prelude + body)
 func (s *Store) Load(ctx context.Context) error {
 	for _, script := range []*redis.Script{
 		createScript, beginScript, expandScript, completeScript, crashScript, parkScript, cancelScript, rejectScript, rerunScript, visitScript,
-		redriveScript, beatScript, rungScript, quickBeginScript, quickCompleteScript,
+		redriveScript, beatScript, rungScript, leadScript, quickBeginScript, quickCompleteScript,
 	} {
 		if err := script.Load(ctx, s.rdb).Err(); err != nil {
 			return err

@@ -2,7 +2,6 @@ package runstate
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -33,20 +32,41 @@ func (s *Store) Beat(ctx context.Context, queue string, lease time.Duration, tas
 }
 
 // Lead takes or keeps the queue's sweeper lock, which only saves work: two sweepers at once do no harm. It also says what
-// time it is, in the same round trip.
+// time it is, as Now does, in the same round trip.
 func (s *Store) Lead(ctx context.Context, queue, token string, hold time.Duration) (lead bool, now time.Time, err error) {
-	pipe := s.rdb.Pipeline()
-	taken := pipe.SetNX(ctx, sweeperKey(queue), token, hold)
-	holder := pipe.Get(ctx, sweeperKey(queue))
-	clock := pipe.Time(ctx)
-	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) { // nil: the lock has ended in between
+	got, err := leadScript.Run(ctx, s.rdb, []string{sweeperKey(queue)}, token, hold.Milliseconds()).Slice()
+	if err != nil {
 		return false, time.Time{}, err
 	}
-	return taken.Val() || holder.Val() == token, clock.Val(), nil
+	if len(got) != 3 {
+		return false, time.Time{}, errRecord
+	}
+	now, err = clock(got[1:])
+	return got[0] == int64(1), now, err
 }
 
-// Now is the Redis server's clock, by which all scores are set.
-func (s *Store) Now(ctx context.Context) (time.Time, error) { return s.rdb.Time(ctx).Result() }
+// Now is the clock by which the queue's scores are set: that of the Redis server which has its keys. The nodes of a cluster
+// have one each.
+func (s *Store) Now(ctx context.Context, queue string) (time.Time, error) {
+	got, err := s.rdb.Eval(ctx, "return redis.call('TIME')", []string{sweeperKey(queue)}).Slice()
+	if err != nil {
+		return time.Time{}, err
+	}
+	return clock(got)
+}
+
+// clock reads what TIME answers: seconds, and microseconds within the second.
+func clock(got []any) (time.Time, error) {
+	if len(got) != 2 {
+		return time.Time{}, errRecord
+	}
+	seconds, err1 := strconv.ParseInt(str(got[0]), 10, 64)
+	micros, err2 := strconv.ParseInt(str(got[1]), 10, 64)
+	if err1 != nil || err2 != nil {
+		return time.Time{}, errRecord
+	}
+	return time.Unix(seconds, micros*1000), nil
+}
 
 // Found is what a queue's sweeper must do something about.
 type Found struct {

@@ -12,7 +12,7 @@ import (
 // what it names. It looks at units that are to be rung within ahead, at most so many: a worker parks such a unit again and
 // again, each time for no longer than that.
 func (s *Store) Unserved(ctx context.Context, queue string, before time.Time, ahead time.Duration, most int) ([]string, error) {
-	now, err := s.Now(ctx)
+	now, err := s.Now(ctx, queue)
 	if err != nil {
 		return nil, err
 	}
