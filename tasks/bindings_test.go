@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
+	"time"
 
 	"fourfold/flow"
 	"fourfold/tasks/internal/runstate"
@@ -71,14 +73,81 @@ func TestItemsShareInputsWithinARunAndAGenerationAlone(t *testing.T) {
 	}
 }
 
+// keeps says how many inputs are kept, and how many bytes of them.
+func (b *bindings) keeps() (n, bytes int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, one := range b.kept {
+		bytes += one.bytes
+	}
+	if bytes != b.bytes {
+		panic("bytes are miscounted")
+	}
+	return len(b.kept), bytes
+}
+
 func TestWhatIsSharedIsBounded(t *testing.T) {
+	bundle := eachBundle(t)
+	large := func(bytes int) string { return `{"title":"` + strings.Repeat("a", bytes-len(`{"title":""}`)) + `"}` }
+	for name, c := range map[string]struct {
+		bytes, n int // of each input, and how many are kept
+	}{
+		"many":      {100, bindingsKept},
+		"large":     {bindingsBytes/4 + 1, 3},
+		"too large": {bindingsBytes + 1, 1},
+	} {
+		b := &bindings{}
+		for i := range 2 * bindingsKept {
+			prompt(t, b, itemJob(bundle, newRunID("q", "f", fmt.Sprint(i)), 0, 0, large(c.bytes)))
+		}
+		if n, bytes := b.keeps(); n != c.n || bytes != c.n*c.bytes {
+			t.Errorf("%s: %d inputs of %d bytes are kept", name, n, bytes)
+		}
+	}
+}
+
+func TestWhatIsUsedIsKeptBeforeWhatIsNot(t *testing.T) {
 	bundle, b := eachBundle(t), &bindings{}
+	used := itemJob(bundle, newRunID("q", "f", "used"), 0, 0, `{"title":"a"}`)
+	prompt(t, b, used)
+	first := b.find(bindingKey{used.Run, 0, 0})
 	for i := range 10 * bindingsKept {
 		prompt(t, b, itemJob(bundle, newRunID("q", "f", fmt.Sprint(i)), 0, 0, `{"title":"a"}`))
+		if prompt(t, b, used); b.find(bindingKey{used.Run, 0, 0}) != first {
+			t.Fatalf("it is decoded again after %d others", i+1)
+		}
 	}
-	if len(b.latest) != bindingsKept {
-		t.Errorf("%d bindings are kept", len(b.latest))
-	}
+}
+
+// What customers own is not held for longer than it is worked on: not by a worker that has nothing to do either.
+func TestWhatNobodyUsesIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bundle, b := eachBundle(t), &bindings{}
+		work := func(run string) { prompt(t, b, itemJob(bundle, newRunID("q", "f", run), 0, 0, `{"title":"a"}`)) }
+		for _, c := range []struct {
+			run   string // empty: none
+			after time.Duration
+			want  int
+		}{
+			{"1", bindingsIdle - 2, 1},
+			{"2", 1, 2},
+			{"1", bindingsIdle - 2, 2},
+			{"", 1, 1}, // 2 has not been used for long
+			{"", 1, 0},
+			{"", time.Hour, 0},
+			{"3", bindingsIdle - 1, 1}, // and again
+			{"", 1, 0},
+		} {
+			if c.run != "" {
+				work(c.run)
+			}
+			time.Sleep(c.after)
+			synctest.Wait()
+			if n, _ := b.keeps(); n != c.want {
+				t.Fatalf("%q, and %v later: %d inputs are kept, want %d", c.run, c.after, n, c.want)
+			}
+		}
+	})
 }
 
 func TestItemsOfManyGoroutinesShareInputs(t *testing.T) {
@@ -93,8 +162,8 @@ func TestItemsOfManyGoroutinesShareInputs(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if len(b.latest) != 1 {
-		t.Errorf("%d bindings of one step", len(b.latest))
+	if n, _ := b.keeps(); n != 1 {
+		t.Errorf("%d bindings of one step", n)
 	}
 }
 
