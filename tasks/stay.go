@@ -21,6 +21,7 @@ type stay struct {
 	ctx   context.Context //nolint:containedctx // of the work, which nobody waits for
 	end   context.CancelFunc
 	span  trace.Span
+	gone  bool // the worker has let go of it
 }
 
 // workOn works on a prepared unit, and on those that ending one hands to this worker, until there is something to wait for;
@@ -28,7 +29,7 @@ type stay struct {
 func (w *Worker) workOn(s *doorbell.Stint, j *job) {
 	for j != nil {
 		st := w.enter(s, j)
-		res, waiting, err := j.work.start(st.ctx, st.resume)
+		res, waiting, err := st.start()
 		if waiting {
 			return
 		}
@@ -36,10 +37,18 @@ func (w *Worker) workOn(s *doorbell.Stint, j *job) {
 	}
 }
 
+// start is that of the unit's work.
+func (st *stay) start() (res *result, waiting bool, err error) {
+	st.safely(func() { res, waiting, err = st.job.work.start(st.ctx, st.resume) })
+	return res, waiting, err
+}
+
 // resume is told what came of the attempts.
-func (st *stay) resume(res executor.Result[value], err error) {
+func (st *stay) resume(made executor.Result[value], err error) {
 	st.stint.Do(func() {
-		if next := st.leave(st.job.work.notes.end(res, err)); next != nil {
+		var res *result
+		st.safely(func() { res, err = st.job.work.notes.end(made, err) })
+		if next := st.leave(res, err); next != nil {
 			st.w.workOn(st.stint, next)
 		}
 	})
@@ -48,12 +57,14 @@ func (st *stay) resume(res executor.Result[value], err error) {
 // enter takes a claimed unit into hand. Only a stopping worker, a lost claim or the run's deadline end its context.
 func (w *Worker) enter(s *doorbell.Stint, j *job) *stay {
 	st := &stay{claim: claim{task: j.task}, w: w, stint: s, job: j}
-	st.ctx, st.cut = s.Context()
-	if j.grant.Left > 0 {
-		st.ctx, st.end = context.WithTimeoutCause(st.ctx, j.grant.Left, errDeadline)
-	}
-	st.ctx, st.span = w.traceStep(st.ctx, j)
-	w.claims.hold(&st.claim) // last: of a unit whose tracer panics nobody would let go
+	st.safely(func() {
+		st.ctx, st.cut = s.Context()
+		if j.grant.Left > 0 {
+			st.ctx, st.end = context.WithTimeoutCause(st.ctx, j.grant.Left, errDeadline)
+		}
+		st.ctx, st.span = w.traceStep(st.ctx, j)
+		w.claims.hold(&st.claim)
+	})
 	return st
 }
 
@@ -71,14 +82,38 @@ func (st *stay) leave(res *result, err error) *job {
 
 // settle lets go of the unit, however it is left.
 func (st *stay) settle(res *result, err error) doorbell.Verdict {
-	defer func() {
-		st.w.claims.drop(&st.claim)
-		st.job.letGo()
-		if st.end != nil {
-			st.end()
-		}
-		st.cut(nil)
-		st.span.End()
-	}()
+	defer st.letGo()
 	return st.w.settle(st.ctx, st.job, res, err)
+}
+
+// safely does something with the unit that is not the last. If it panics the worker lets go of the unit: a claim that is
+// extended for nobody would keep the step from all others.
+func (st *stay) safely(do func()) {
+	done := false
+	defer func() {
+		if !done {
+			st.letGo()
+		}
+	}()
+	do()
+	done = true
+}
+
+// letGo ends all that the worker keeps for the unit, once. If the unit is not settled its claim ends, and the sweeper rings.
+func (st *stay) letGo() {
+	if st.gone {
+		return
+	}
+	st.gone = true
+	st.w.claims.drop(&st.claim)
+	st.job.letGo()
+	if st.end != nil {
+		st.end()
+	}
+	if st.cut != nil {
+		st.cut(nil)
+	}
+	if st.span != nil {
+		st.span.End()
+	}
 }
