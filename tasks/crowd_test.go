@@ -66,7 +66,7 @@ func holdsGoroutines(t *testing.T, around func(provider.Client) provider.Client,
 		<-begun
 	}
 	most := idle + each*crowd + crowd/2
-	for tries := 0; runtime.NumGoroutine() > most && tries < 1000; tries++ {
+	for deadline := time.Now().Add(patience); runtime.NumGoroutine() > most && time.Now().Before(deadline); {
 		time.Sleep(10 * time.Millisecond) // those that took and claimed are about to end
 	}
 	if got := runtime.NumGoroutine(); got > most {

@@ -2,6 +2,7 @@ package tasks_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -107,13 +108,18 @@ func TestACancelReachesCallsByHeartbeatToo(t *testing.T) {
 
 func lifeTheDeadlineEndsAStepInFlight(t *testing.T, f *fleet) {
 	answer, calls := hang("one")
-	yaml := "flow: brief\ndeadline: 2s\nsteps:\n" + strings.ReplaceAll(step("one", "")+step("two", "    needs: [one]\n"), budget, "per_attempt: 2s, total: 2s")
-	run := f.submit(bundle(t, yaml), `1`)
-	time.Sleep(500 * time.Millisecond) // so that the run's deadline ends before the step's budget
-	f.worker(newModel(answer), nil)
-	<-calls.begun
+	m := newModel(answer)
+	var s tasks.Status
+	for limit := 2 * time.Second; m.total() == 0; limit *= 2 { // a slow machine needs longer to begin the step
+		times := fmt.Sprintf("per_attempt: %[1]v, total: %[1]v", limit)
+		yaml := fmt.Sprintf("flow: brief\ndeadline: %v\nsteps:\n", limit) + strings.ReplaceAll(step("one", "")+step("two", "    needs: [one]\n"), budget, times)
+		run := f.submit(bundle(t, yaml), `1`)
+		time.Sleep(limit / 4) // so that the run's deadline ends before the step's budget
+		_, stop := f.worker(m, nil)
+		s = f.wait(run)
+		stop()
+	}
 	calls.awaitCut(t)
-	s := f.wait(run)
 	if s.Outcome != executor.OutcomeFailed || s.Counts != (tasks.Counts{Failed: 2}) {
 		t.Errorf("outcome %v, counts %+v", s.Outcome, s.Counts)
 	}

@@ -164,7 +164,7 @@ func (f *fleet) submit(b *flow.Bundle, input string) tasks.RunID {
 }
 
 // patience bounds a test that would hang; it is no expectation of speed. Who breaks the code on purpose has less of it.
-var patience = 2 * time.Minute
+var patience = 5 * time.Minute
 
 func (f *fleet) wait(run tasks.RunID) tasks.Status {
 	f.t.Helper()

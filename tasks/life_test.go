@@ -193,7 +193,7 @@ func lifeHandlersServeSteps(t *testing.T, f *fleet) {
 		return executor.Reply[json.RawMessage]{Value: json.RawMessage(`{"joined":true}`)}, nil
 	}
 	f.worker(newModel(fine), func(c *tasks.WorkerConfig) { c.Handlers = map[string]tasks.Handler{"join": handler} })
-	yaml := chainFlow + step("one", "") + "  - id: join\n    handler: join\n    needs: [one]\n    budget: {attempts: 1, per_attempt: 5s, total: 5s}\n"
+	yaml := chainFlow + step("one", "") + "  - id: join\n    handler: join\n    needs: [one]\n    budget: {attempts: 1, per_attempt: 60s, total: 60s}\n"
 	s := f.wait(f.submit(bundle(t, yaml), `1`))
 	if got := string(s.Values[executor.MustStepID("join")].Reveal()); got != `{"joined":true}` || <-seen != "7" {
 		t.Errorf("value %s", got)

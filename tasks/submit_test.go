@@ -133,13 +133,20 @@ func TestAChainOfThreeTakesSixScripts(t *testing.T) {
 	f.worker(newModel(fine), nil)
 	f.wait(f.submit(b, `1`))
 	const runs = 50
-	before := infoNumber(t, s, "commandstats", "cmdstat_evalsha:calls=")
+	scripts := func() int { return infoNumber(t, s, "commandstats", "cmdstat_evalsha:calls=") }
+	before, begin := scripts(), time.Now()
 	for range runs {
 		time.Sleep(20 * time.Millisecond) // so that the fleet is idle again
 		f.wait(f.submit(b, `1`))
 	}
-	got := infoNumber(t, s, "commandstats", "cmdstat_evalsha:calls=") - before
-	if got < 5*runs || got > 6*runs+runs/2 { // and now and then asynq's heartbeat, or a second look; seven would be a begin of its own
+	got, took := scripts()-before, time.Since(begin)
+	const most = 6*runs + runs/2 // and now and then asynq's heartbeat, or a second look; seven would be a begin of its own
+	if got > most {              // on a slow machine there are more of those: as many as without a run
+		before = scripts()
+		time.Sleep(took)
+		got -= scripts() - before
+	}
+	if got < 5*runs || got > most {
 		t.Errorf("%d runs took %d scripts, want six each", runs, got)
 	}
 }

@@ -392,17 +392,18 @@ func TestAPanickingTracerHoldsNoStep(t *testing.T) {
 	yaml := "flow: traced\nsteps:\n" + step("one", "")
 	for name, c := range map[string]struct {
 		tracer panicking
+		lease  time.Duration
 		want   executor.Outcome
 		calls  int
 	}{
-		"at a span's start": {panicking{atStart: true}, executor.OutcomeFailed, 0},
-		"at its end":        {panicking{}, executor.OutcomeOK, 1},
+		"at a span's start": {panicking{atStart: true}, time.Second, executor.OutcomeFailed, 0}, // given up when it has ended
+		"at its end":        {panicking{}, time.Hour, executor.OutcomeOK, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f, m := realFleet(t), newModel(fine)
 			f.worker(m, func(cfg *tasks.WorkerConfig) {
-				cfg.Tracer, cfg.Lease, cfg.MaxDeliveries = c.tracer, time.Second, 1
+				cfg.Tracer, cfg.Lease, cfg.MaxDeliveries = c.tracer, c.lease, 1
 			})
 			if s := f.wait(f.submit(bundle(t, yaml), `1`)); s.Outcome != c.want || m.total() != c.calls {
 				t.Errorf("outcome %v, %d calls; want %v, %d", s.Outcome, m.total(), c.want, c.calls)

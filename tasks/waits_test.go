@@ -99,13 +99,14 @@ func TestARunThatNoWorkerCanServeIsStuckAfterAMinute(t *testing.T) {
 	}
 	ctx, key := context.Background(), "fourfold:{default}:run:"+run.String()
 	parked := regexp.MustCompile(`;(\d{13});h\|`)
-	for {
-		rec, err := f.rdb.HGet(ctx, key, "s0").Result()
-		if err != nil {
+	var rec string
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		var err error
+		if rec, err = f.rdb.HGet(ctx, key, "s0").Result(); err != nil {
 			t.Fatal(err)
 		}
 		if !parked.MatchString(rec) {
-			t.Fatalf("record of a parked step: %q", rec)
+			continue // a worker has it in hand just then
 		}
 		older := ";" + strconv.FormatInt(time.Now().Add(-61*time.Second).UnixMilli(), 10) + ";h|"
 		if err := f.rdb.HSet(ctx, key, "s0", parked.ReplaceAllString(rec, older)).Err(); err != nil {
@@ -114,8 +115,8 @@ func TestARunThatNoWorkerCanServeIsStuckAfterAMinute(t *testing.T) {
 		if got := f.stuck(); len(got) == 1 && got[0] == run {
 			return
 		}
-		time.Sleep(50 * time.Millisecond) // a worker had it in hand just then
 	}
+	t.Fatalf("the run is never stuck; the record of its parked step: %q", rec)
 }
 
 func (f *fleet) stuck() (runs []tasks.RunID) {

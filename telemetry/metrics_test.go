@@ -43,7 +43,7 @@ func everyLine(t *testing.T, r *telemetrytest.Receiver) []telemetrytest.Line {
 
 // patience is far longer than any machine needs; without it a missing line would only show as a test that never ends.
 func patience(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }

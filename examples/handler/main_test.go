@@ -38,7 +38,7 @@ func TestTheExampleServesItsFlow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	waiting, cancel := context.WithTimeout(t.Context(), time.Minute)
+	waiting, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	status, err := client.Wait(waiting, run, tasks.AllValues)
 	if err != nil {

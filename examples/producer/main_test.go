@@ -65,7 +65,7 @@ func TestTheExampleSaysWhatFailed(t *testing.T) {
 
 func TestTheExampleEndsWithItsContext(t *testing.T) {
 	rs := redistest.Start(t) // and nobody works
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	err := greet(ctx, &bytes.Buffer{}, rs.URL(), "../hello", "Ada")
 	if !errors.Is(err, context.DeadlineExceeded) {

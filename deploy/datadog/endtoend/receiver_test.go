@@ -229,7 +229,7 @@ func TestIndependentReceiverUnderstandsEveryLineAndEveryNumber(t *testing.T) {
 		}
 		var got totals
 		var samples map[string]float64
-		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); {
 			if samples, err = scrape(t.Context(), e.web); err != nil {
 				t.Fatal(err)
 			}
