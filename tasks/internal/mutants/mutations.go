@@ -53,6 +53,9 @@ var mutations = []mutation{
 	one("worker: suspects have all the room that there is", "tasks/isolation.go", "if n >= room {", "if false {"),
 	one("park: giving back counts as a delivery", lua+"park.lua", "math.max(tonumber(deliveries) - 1, 0)", "tonumber(deliveries)"),
 	one("park: anybody may give a claim back", lua+"park.lua", "if held['c' .. unit] ~= ARGV[4] then return { 'lost' } end", ""),
+	one("park: for how long an outage lasts is forgotten", lua+"park.lua", "if ARGV[7] ~= '0' then put('w' .. unit, R.gen .. '|' .. ARGV[7]) end", ""),
+	one("begin: a rerun has waited for an outage already", lua+"begin.lua", "'^' .. R.gen .. '|(%d+)$'", "'^%d+|(%d+)$'"),
+	one("begin: what a parked unit needs stays in the run", lua+"begin.lua", "drop('w' .. unit)", ""),
 	one("redrive: a held unit is rung for again", lua+"redrive.lua", "and not (till and tonumber(till) > now) then", "then"),
 
 	one("worker: what is in hand is not extended", "tasks/stay.go", "w.claims.hold(&st.claim)", ""),
