@@ -17,7 +17,7 @@ import (
 	"fourfold/tasks/internal/runstate"
 )
 
-// backlog is a queue with many open runs, and a worker without a doorbell whose sweeper has had contact for long.
+// backlog is a queue with many open runs, and a worker without a doorbell.
 func backlog(t *testing.T, runs int) (w *Worker, rdb *redis.Client, refs []runstate.Ref) {
 	t.Helper()
 	return backlogOf(t, "flow: f\nsteps:\n  - {id: s, handler: h, budget: {attempts: 1, per_attempt: 1s, total: 1s}}\n", runs)
@@ -53,16 +53,17 @@ func backlogOf(t *testing.T, yaml string, runs int) (w *Worker, rdb *redis.Clien
 	t.Cleanup(func() { _ = scripts.Close() })
 	w = newWorker(cfg, scripts)
 	w.relay = &relay{w.store, doorbell.NewRinger(scripts, doorbell.RingerOptions{})}
+	return w, rdb, refs
+}
+
+// sweepOnce sweeps as if the sweeper had looked just before, however long the test took to come here.
+func sweepOnce(t *testing.T, w *Worker) {
+	t.Helper()
 	now, err := w.store.Now(t.Context(), DefaultQueue)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.sweeper.contact[DefaultQueue] = contact{since: now.Add(-time.Hour), last: now}
-	return w, rdb, refs
-}
-
-func sweepOnce(t *testing.T, w *Worker) {
-	t.Helper()
 	if lead, err := w.sweeper.sweep(t.Context(), DefaultQueue); err != nil || !lead {
 		t.Fatal(lead, err)
 	}
