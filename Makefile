@@ -34,7 +34,7 @@ deps: ## Install what the tests need and this machine lacks (redis-server, gcc).
 
 .PHONY: test
 test: deps ## Run the tests with the race detector, against a real Redis that they start.
-	go test -race -timeout 15m ./...
+	go test -race -timeout 30m ./...
 
 .PHONY: check
 check: lint vet test tidy ## Run all that a change must pass: lint, vet, test, tidy.
@@ -63,7 +63,7 @@ fuzz: ## Fuzz every fuzz test for FUZZTIME (30s) each.
 
 .PHONY: e2e
 e2e: deps ## Try the built programs as outsiders do: real Redis, a provider on the wire, signals and kills.
-	go test -race -count=1 ./internal/e2e/...
+	go test -race -timeout 30m -count=1 ./internal/e2e/...
 
 .PHONY: failover
 failover: ## Play the sixteen provider faults of the public benchmark, about 15 seconds, beside the published results.
@@ -89,7 +89,7 @@ bench-quick: deps ## The same with small sizes, in two minutes; writes nothing.
 
 .PHONY: bench-test
 bench-test: deps ## Test the programs that measure.
-	cd bench/anchors && go test ./...
+	cd bench/anchors && go test -timeout 30m ./...
 
 .PHONY: benchstat
 benchstat: deps $(bin)/benchstat ## Run the Go benchmarks and compare them with those recorded last.
@@ -103,7 +103,7 @@ bench-record: deps ## Run the Go benchmarks and record them in bench/testdata.
 
 .PHONY: manifests
 manifests: ## Render the Kubernetes manifests and check them: schemas, times, security, scaling.
-	cd deploy/tests && go test ./...
+	cd deploy/tests && go test -timeout 30m ./...
 
 .PHONY: schemas
 schemas: ## Take the schemas that the manifests are held against from their modules anew.
@@ -120,7 +120,7 @@ image-test: ## Build the image twice, compare, and run it read-only; says so whe
 
 .PHONY: dashboards
 dashboards: ## Check the Datadog dashboard, monitors and SLOs: strictly, and their queries against the catalogue.
-	cd deploy/datadog && go test ./...
+	cd deploy/datadog && go test -timeout 30m ./...
 
 ##### Supply chain
 
