@@ -36,6 +36,7 @@ type encoder struct {
 	mu     sync.Mutex
 	source string        // of asynq's script; empty: not learnt yet
 	known  *redis.Script // the same
+	forms  forms
 }
 
 func newEncoder() *encoder {
@@ -51,6 +52,15 @@ func newEncoder() *encoder {
 var errNoCapture = errors.New("this version of asynq enqueues in an unknown way")
 
 func (e *encoder) encode(ctx context.Context, ring Ring, timeout time.Duration) (*call, error) {
+	ask := func(ring Ring) (*call, error) { return e.ask(ctx, ring, timeout) }
+	if form := e.forms.of(ring, timeout, ask); form != nil {
+		return form.fill(ring), nil
+	}
+	return ask(ring)
+}
+
+// ask asks asynq what it would send.
+func (e *encoder) ask(ctx context.Context, ring Ring, timeout time.Duration) (*call, error) {
 	got := &capture{}
 	if err := e.enqueue(ctx, got, ring, timeout); err != nil {
 		return nil, err
