@@ -109,7 +109,7 @@ func (c *Client) SubmitOnce(ctx context.Context, s Submission) (run RunID, made 
 	posts := c.posts(ctx, s.Bundle, run, n)
 	change, err := c.store.Create(ctx, n, posts)
 	if err == nil && change.Word == runstate.Unkept {
-		if err = c.store.KeepBundle(ctx, n.Queue, n.BundleSHA, bundleKeep, s.Bundle.Encode); err == nil {
+		if err = c.store.KeepBundle(ctx, n.Queue, n.Shape.BundleSHA, bundleKeep, s.Bundle.Encode); err == nil {
 			change, err = c.store.Create(ctx, n, posts)
 		}
 	}
@@ -148,9 +148,13 @@ func (c *Client) newRun(s Submission) (RunID, runstate.NewRun, error) {
 	}
 	f := s.Bundle.Flow()
 	run := newRunID(s.Queue, f.Name, s.Key)
-	sum := sha256.Sum256(input)
+	hash := "" // of an id that nobody has had before nothing else can be wanted
+	if s.Key != "" {
+		sum := sha256.Sum256(input)
+		hash = base64.RawURLEncoding.EncodeToString(sum[:12])
+	}
 	return run, runstate.NewRun{
-		Ref: run.ref(), BundleSHA: s.Bundle.SHA().String(), InputHash: base64.RawURLEncoding.EncodeToString(sum[:12]), Shape: c.shapes.of(s.Bundle),
+		Ref: run.ref(), InputHash: hash, Shape: c.shapes.of(s.Bundle),
 		Window: f.Deadline, Retention: c.retention, FailFast: f.FailFast, OnDone: s.OnDone, Input: input,
 	}, nil
 }

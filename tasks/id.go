@@ -12,7 +12,7 @@ import (
 )
 
 // RunID names a run: <queue>.<26 characters>. The zero RunID names none.
-type RunID struct{ queue, id string }
+type RunID struct{ queue, text string }
 
 // ErrRunID is the error of a text that is no run id.
 var ErrRunID = errors.New("tasks: not a run id (want <queue>.<26 characters of 0-9 and a-z without i, l, o, u>)")
@@ -40,7 +40,7 @@ func ParseRunID(s string) (RunID, error) {
 	if !found || !queueName.MatchString(queue) || !runName.MatchString(id) {
 		return RunID{}, ErrRunID
 	}
-	return RunID{queue, id}, nil
+	return RunID{queue, s}, nil
 }
 
 // newRunID makes a random id, or with a producer's key the one id that flow and key have on this queue.
@@ -52,15 +52,10 @@ func newRunID(queue, flow, key string) RunID {
 		sum := sha256.Sum256([]byte(flow + "\x00" + key))
 		copy(raw[:], sum[:])
 	}
-	return RunID{queue, alphabet.EncodeToString(raw[:])}
+	return RunID{queue, queue + "." + alphabet.EncodeToString(raw[:])}
 }
 
-func (r RunID) String() string {
-	if r.IsZero() {
-		return ""
-	}
-	return r.queue + "." + r.id
-}
+func (r RunID) String() string { return r.text }
 
 // Queue is the queue that the run belongs to.
 func (r RunID) Queue() string { return r.queue }

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"encoding/hex"
 	"errors"
 	"strconv"
 	"strings"
@@ -29,9 +30,13 @@ const payloadVersion = "1"
 var errPayload = errors.New("tasks: undecodable task")
 
 func (p payload) encode() []byte {
-	return []byte(strings.Join([]string{
-		payloadVersion, p.Run.String(), p.SHA.String(), strconv.Itoa(p.Generation), p.Unit.String(), strconv.Itoa(p.Redrive), p.Marker.String(),
-	}, "|"))
+	out := make([]byte, 0, 160)
+	out = append(append(out, payloadVersion+"|"...), p.Run.String()...)
+	out = hex.AppendEncode(append(out, '|'), p.SHA[:])
+	out = strconv.AppendInt(append(out, '|'), int64(p.Generation), 10)
+	out = append(append(out, '|'), p.Unit.String()...)
+	out = strconv.AppendInt(append(out, '|'), int64(p.Redrive), 10)
+	return append(append(out, '|'), p.Marker.String()...)
 }
 
 func decodePayload(data []byte) (payload, error) {

@@ -25,8 +25,9 @@ func (s *shapes) of(b *flow.Bundle) *runstate.Shape {
 	if s.held == nil || len(s.held) >= shapesKept {
 		s.held = map[flow.SHA]*runstate.Shape{}
 	}
-	shape := runstate.ShapeOf(b.Flow().Name, graphOf(b.Flow()))
-	s.held[b.SHA()] = shape
+	sha := b.SHA()
+	shape := runstate.ShapeOf(b.Flow().Name, sha[:], graphOf(b.Flow()))
+	s.held[sha] = shape
 	return shape
 }
 

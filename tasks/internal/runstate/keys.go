@@ -123,7 +123,3 @@ const CancelChannels = "fourfold:cancel:*"
 
 // CanceledRun is the run that a message on one of CancelChannels is about.
 func CanceledRun(channel string) string { return strings.TrimPrefix(channel, "fourfold:cancel:") }
-
-func keys(r Ref) []string {
-	return []string{runKey(r), valKey(r), outboxKey(r.Queue), dueKey(r.Queue), claimsKey(r.Queue), failedKey(r.Queue)}
-}

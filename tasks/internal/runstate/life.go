@@ -12,8 +12,7 @@ import (
 // NewRun is a run to be made.
 type NewRun struct {
 	Ref
-	BundleSHA string // hex
-	InputHash string // short: with the SHA it says whether a key is used again for the same
+	InputHash string // short: with the bundle's SHA it says whether a key is used again for the same
 	Shape     *Shape
 	Window    time.Duration // deadline from now; 0: none
 	Retention time.Duration // of the finished run
@@ -36,50 +35,44 @@ type Post struct {
 // ascending order, the same script puts the roots' tasks into the queue; without, as when the store has no Poster, they go
 // into the outbox and are Ready for the caller to ring. Words: Created, Exists, Conflict, Unkept.
 func (s *Store) Create(ctx context.Context, n NewRun, posts []Post) (Change, error) {
-	head, err := joinHead(n.BundleSHA, n.InputHash)
-	if err != nil {
-		return Change{}, err
-	}
 	script := createScript
 	if len(posts) > 0 {
 		script = s.postingCreate
 	}
-	got, err := script.Run(ctx, s.rdb, n.keys(posts), n.args(head, posts)...).Slice()
+	got, err := s.call(ctx, script, n.command(s.queue(n.Queue), posts))
 	if err != nil {
 		return Change{}, err
 	}
 	return decodeChange(got, Onward{})
 }
 
-func (n NewRun) keys(posts []Post) []string {
-	keys := []string{runKey(n.Ref), valKey(n.Ref), outboxKey(n.Queue), dueKey(n.Queue), keptKey(n.Queue, n.BundleSHA)}
-	for _, p := range posts {
-		keys = append(keys, p.Keys...)
-	}
-	return keys
-}
-
-func (n NewRun) args(head string, posts []Post) []any {
+func (n NewRun) command(q *queueKeys, posts []Post) command {
 	var nkeys, nargs int
 	if len(posts) > 0 {
 		nkeys, nargs = len(posts[0].Keys), len(posts[0].Args)
 	}
+	c := newCommand(5+len(posts)*nkeys, 12+len(n.Shape.Roots)*(1+nargs)+len(n.Shape.fields))
+	c.add(q.run+n.Run, q.val+n.Run, q.outbox, q.due, q.kept+n.Shape.BundleSHA)
+	for _, p := range posts {
+		for _, key := range p.Keys {
+			c.add(key)
+		}
+	}
 	retention := strconv.FormatInt(n.Retention.Milliseconds(), 10)
 	window := strconv.FormatInt(n.Window.Milliseconds(), 10)
-	roots := n.Shape.Roots
-	args := make([]any, 0, 12+len(roots)*(1+nargs)+len(n.Shape.fields))
-	args = append(args, n.Run, head, n.Shape.steps, window, window+"|"+retention+"|"+flag(n.FailFast)+"|"+n.OnDone, n.Input,
-		FirstVisit.Milliseconds(), len(roots), nkeys, nargs)
-	for _, root := range roots {
-		args = append(args, root)
+	c.add(n.Run, n.Shape.head+n.InputHash, n.Shape.steps, window, window+"|"+retention+"|"+flag(n.FailFast)+"|"+n.OnDone, n.Input,
+		FirstVisit.Milliseconds(), len(n.Shape.Roots), nkeys, nargs)
+	for _, root := range n.Shape.Roots {
+		c.add(root)
 	}
 	for _, p := range posts {
-		args = append(args, p.Args...)
+		c.add(p.Args...)
 	}
 	if n.Trace != "" {
-		args = append(args, "t", n.Trace)
+		c.add("t", n.Trace)
 	}
-	return append(args, n.Shape.fields...)
+	c.add(n.Shape.fields...)
+	return c
 }
 
 func flag(b bool) string {
@@ -221,9 +214,10 @@ func (s *Store) begin(ctx context.Context, t Task, terms Terms) ([]any, error) {
 		if t.met.Claimed() {
 			return t.met.said, nil
 		}
-		r := t.Ref
-		got, err := quickBeginScript.Run(ctx, s.rdb, []string{runKey(r), valKey(r), claimsKey(r.Queue)},
-			r.Run, t.Generation, t.Unit.Step, t.Token, terms.Lease.Milliseconds()).Slice()
+		q := s.queue(t.Queue)
+		c := newCommand(3, 5)
+		c.add(q.run+t.Run, q.val+t.Run, q.claims, t.Run, t.Generation, t.Unit.Step, t.Token, terms.Lease.Milliseconds())
+		got, err := s.call(ctx, quickBeginScript, c)
 		if err != nil || len(got) > 0 && Word(str(got[0])) != slow {
 			return got, err
 		}
@@ -329,10 +323,12 @@ func (s *Store) completeQuickly(ctx context.Context, t Task, e Ending) ([]any, e
 		}
 	}
 	known.WriteByte(',')
-	r := t.Ref
-	return quickCompleteScript.Run(ctx, s.rdb, []string{runKey(r), valKey(r), outboxKey(r.Queue), dueKey(r.Queue), claimsKey(r.Queue)},
-		r.Run, t.Generation, t.Unit.Step, strconv.Itoa(int(e.Outcome))+"|"+strconv.Itoa(int(e.Cause)), e.End.encode(), e.Carried.String(),
-		e.Value, e.Onward.Token, e.Onward.Lease.Milliseconds(), known.String()).Slice()
+	q := s.queue(t.Queue)
+	c := newCommand(5, 10)
+	c.add(q.run+t.Run, q.val+t.Run, q.outbox, q.due, q.claims,
+		t.Run, t.Generation, t.Unit.Step, strconv.Itoa(int(e.Outcome))+"|"+strconv.Itoa(int(e.Cause)), e.End.encode(), e.Carried.String(),
+		e.Value, e.Onward.Token, e.Onward.Lease.Milliseconds(), known.String())
+	return s.call(ctx, quickCompleteScript, c)
 }
 
 // Expand splits a for_each step into its items, at most inFlight of them runnable at once (0: all). Words: Expanded,

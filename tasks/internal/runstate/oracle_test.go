@@ -46,8 +46,8 @@ func newStore(tb testing.TB, rdb redis.UniversalClient) *runstate.Store {
 
 func newRun(name string, graph []runstate.Node) runstate.NewRun {
 	return runstate.NewRun{
-		Ref: runstate.Ref{Queue: "q" + strconv.Itoa(len(name)%3), Run: name}, BundleSHA: "00", InputHash: "11",
-		Shape: runstate.ShapeOf("f", graph), Retention: time.Hour, Input: []byte(`{"in":1}`),
+		Ref: runstate.Ref{Queue: "q" + strconv.Itoa(len(name)%3), Run: name}, InputHash: "11",
+		Shape: runstate.ShapeOf("f", []byte{0}, graph), Retention: time.Hour, Input: []byte(`{"in":1}`),
 	}
 }
 

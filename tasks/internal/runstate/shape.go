@@ -1,21 +1,27 @@
 package runstate
 
 import (
+	"encoding/hex"
 	"strconv"
 	"strings"
 )
 
 // Shape is what all runs of one bundle have in common, as Redis holds it. It never changes, and is for any number of runs.
 type Shape struct {
-	Roots  []int // the steps that can begin at once, ascending
-	steps  int
-	fields []any // of a new run, each name followed by its value
+	BundleSHA string // hex
+	Roots     []int  // the steps that can begin at once, ascending
+	head      string // the bundle's SHA as a run has it
+	steps     int
+	fields    []any // of a new run, each name followed by its value
 }
 
-// ShapeOf prepares the runs of a flow.
-func ShapeOf(flow string, graph []Node) *Shape {
+// ShapeOf prepares the runs of a flow, from a bundle with this SHA.
+func ShapeOf(flow string, sha []byte, graph []Node) *Shape {
 	steps := strconv.Itoa(len(graph))
-	s := &Shape{steps: len(graph), fields: []any{"r", "o|1|" + steps + "|0|0|0|0|0|0|", "f", flow}}
+	s := &Shape{
+		BundleSHA: hex.EncodeToString(sha), head: packHead(sha), steps: len(graph),
+		fields: []any{"r", "o|1|" + steps + "|0|0|0|0|0|0|", "f", flow},
+	}
 	for i, node := range graph {
 		step := strconv.Itoa(i)
 		s.fields = append(s.fields, "g"+step, node.encode())

@@ -106,15 +106,9 @@ func (s *Store) Values(ctx context.Context, r Ref, steps []int) (map[int][]byte,
 	return out, nil
 }
 
-// joinHead writes the bundle's SHA-256 (hex) and the input's hash as one short record: Redis keeps a hash compact only while
+// packHead writes the bundle's SHA-256 as the head of a run does, before the input's hash: Redis keeps a hash compact only while
 // each of its values is at most 64 bytes.
-func joinHead(sha, input string) (string, error) {
-	raw, err := hex.DecodeString(sha)
-	if err != nil {
-		return "", errRecord
-	}
-	return base64.RawURLEncoding.EncodeToString(raw) + "|" + input, nil
-}
+func packHead(sha []byte) string { return base64.RawURLEncoding.EncodeToString(sha) + "|" }
 
 func splitHead(h string) (sha string, err error) {
 	packed, _, found := strings.Cut(h, "|")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -16,6 +17,7 @@ import (
 type Store struct {
 	rdb           redis.UniversalClient
 	postingCreate *redis.Script // createScript with the queue's own script in it; nil: none
+	queues        atomic.Pointer[map[string]*queueKeys]
 }
 
 // NewStore returns a store over rdb.
@@ -24,7 +26,7 @@ func NewStore(rdb redis.UniversalClient) *Store { return &Store{rdb: rdb} }
 // WithPoster returns a store whose Create can put tasks into the queue: script, which reads KEYS and ARGV as a script of
 // its own would, becomes a function of the one that makes the run, so that nothing can come between the two.
 func (s *Store) WithPoster(script string) *Store {
-	return &Store{s.rdb, redis.NewScript("local function post(KEYS, ARGV)\n" + script + "\nend\n" + createLua)}
+	return &Store{rdb: s.rdb, postingCreate: redis.NewScript("local function post(KEYS, ARGV)\n" + script + "\nend\n" + createLua)}
 }
 
 // Word is what a script found.
@@ -102,14 +104,11 @@ func (c Change) Entry(ref Ref, r Ready) Entry {
 }
 
 func (s *Store) run(ctx context.Context, script *redis.Script, r Ref, args ...any) ([]any, error) {
-	got, err := script.Run(ctx, s.rdb, keys(r), append([]any{r.Run}, args...)...).Slice()
-	if err != nil {
-		return nil, err
-	}
-	if len(got) == 0 {
-		return nil, errRecord
-	}
-	return got, nil
+	q := s.queue(r.Queue)
+	c := newCommand(6, 1+len(args))
+	c.add(q.run+r.Run, q.val+r.Run, q.outbox, q.due, q.claims, q.failed, r.Run)
+	c.add(args...)
+	return s.call(ctx, script, c)
 }
 
 func (s *Store) change(ctx context.Context, script *redis.Script, r Ref, args ...any) (Change, error) {

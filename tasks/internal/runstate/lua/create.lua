@@ -33,4 +33,5 @@ for i = 1, roots do
     ready[2 * i - 1], ready[2 * i] = root, ''
   end
 end
+if post then return { 'created' } end
 return { 'created', 'o|1|' .. ARGV[3] .. '|0|', now, ready, {}, false }
