@@ -75,7 +75,7 @@ func withPostgres(ctx context.Context, do func(url string) error) error {
 }
 
 func awaitPostgres(ctx context.Context, url string) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	for {
 		conn, err := pgx.Connect(ctx, url)
