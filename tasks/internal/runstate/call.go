@@ -47,8 +47,18 @@ func newCommand(keys, args int) command { return command{make([]any, 3, 3+keys+a
 
 func (c *command) add(words ...any) { c.words = append(c.words, words...) }
 
-// call runs a script, by its name if Redis knows it, and returns what it answers, which is not empty.
+// call runs a script, by its name if Redis knows it, and returns the list that it answers, which is not empty.
 func (s *Store) call(ctx context.Context, script *redis.Script, c command) ([]any, error) {
+	answer, err := s.ask(ctx, script, c)
+	got := list(answer)
+	if err == nil && len(got) == 0 {
+		err = errRecord
+	}
+	return got, err
+}
+
+// ask is call for a script that answers anything.
+func (s *Store) ask(ctx context.Context, script *redis.Script, c command) (any, error) {
 	c.words[0], c.words[1], c.words[2] = "evalsha", script.Hash(), c.keys
 	cmd := redis.NewCmd(ctx, c.words...)
 	cmd.SetFirstKeyPos(3) // a cluster's client goes by it
@@ -56,11 +66,7 @@ func (s *Store) call(ctx context.Context, script *redis.Script, c command) ([]an
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
 		cmd = script.Eval(ctx, s.rdb, c.keyNames(), c.words[3+c.keys:]...)
 	}
-	got, err := cmd.Slice()
-	if err == nil && len(got) == 0 {
-		err = errRecord
-	}
-	return got, err
+	return cmd.Result()
 }
 
 func (c *command) keyNames() []string {

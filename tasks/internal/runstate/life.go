@@ -22,12 +22,8 @@ type Ending struct {
 // A unit that is done already is left as it is. Words: Settled, Done, Stale, Gone.
 func (s *Store) Complete(ctx context.Context, t Task, e Ending) (Change, error) {
 	if t.Unit.Item == Whole && e.Outcome != executor.OutcomeFailed && len(e.Value) > 0 {
-		got, err := s.completeQuickly(ctx, t, e)
-		if err != nil {
-			return Change{}, err
-		}
-		if len(got) > 0 && Word(str(got[0])) != slow {
-			return decodeChange(got, Onward{})
+		if c, done, err := s.completeQuickly(ctx, t, e); done || err != nil {
+			return c, err
 		}
 	}
 	args := append([]any{
@@ -40,7 +36,8 @@ func (s *Store) Complete(ctx context.Context, t Task, e Ending) (Change, error) 
 	return decodeChange(got, e.Onward)
 }
 
-func (s *Store) completeQuickly(ctx context.Context, t Task, e Ending) ([]any, error) {
+// completeQuickly asks the quick script; done is false when it says that it is not for this case.
+func (s *Store) completeQuickly(ctx context.Context, t Task, e Ending) (c Change, done bool, err error) {
 	var known strings.Builder
 	for step, terms := range e.Onward.Steps {
 		if terms.wants() == "" {
@@ -49,11 +46,51 @@ func (s *Store) completeQuickly(ctx context.Context, t Task, e Ending) ([]any, e
 	}
 	known.WriteByte(',')
 	q := s.queue(t.Queue)
-	c := newCommand(5, 10)
-	c.add(q.run+t.Run, q.val+t.Run, q.outbox, q.due, q.claims,
+	cmd := newCommand(5, 10)
+	cmd.add(q.run+t.Run, q.val+t.Run, q.outbox, q.due, q.claims,
 		t.Run, t.Generation, t.Unit.Step, strconv.Itoa(int(e.Outcome))+"|"+strconv.Itoa(int(e.Cause)), e.End.encode(), e.Carried.String(),
 		e.Value, e.Onward.Token, e.Onward.Lease.Milliseconds(), known.String())
-	return s.call(ctx, quickCompleteScript, c)
+	got, err := s.ask(ctx, quickCompleteScript, cmd)
+	said, settled := got.(string)
+	if err != nil || !settled {
+		return Change{}, false, err
+	}
+	c, err = decodeSettled(said, t.Unit.Step, e.Outcome)
+	return c, true, err
+}
+
+// decodeSettled reads what the quick script says of a step that ended so.
+func decodeSettled(said string, step int, outcome executor.Outcome) (Change, error) {
+	p := strings.Split(said, ";")
+	if len(p) < 7 || len(p)%2 == 0 {
+		return Change{}, errRecord
+	}
+	c := Change{Word: Word(p[0])}
+	if err := c.decodeRun(p[1], p[2]); err != nil {
+		return c, err
+	}
+	closed, err := decodeClosed(p[3])
+	if err != nil {
+		return c, err
+	}
+	c.Closed = []Closed{closed}
+	if p[4] != "" {
+		next, err := decodeReady(p[4], p[5])
+		if err != nil {
+			return c, err
+		}
+		c.Next = &Next{next.Unit, Grant{
+			Marker: next.Marker, Deliveries: 1, Left: duration(p[6]), Parents: map[int]executor.Outcome{step: outcome}, Values: map[int][]byte{},
+		}}
+	}
+	for i := 7; i < len(p); i += 2 {
+		ready, err := decodeReady(p[i], p[i+1])
+		if err != nil {
+			return c, err
+		}
+		c.Ready = append(c.Ready, ready)
+	}
+	return c, nil
 }
 
 // Expand splits a for_each step into its items, at most inFlight of them runnable at once (0: all). Words: Expanded,

@@ -90,8 +90,11 @@ func Changed(cmd redis.Cmder) bool {
 	if !ok || answer.Err() != nil {
 		return false
 	}
-	words, err := answer.Slice()
-	return err == nil && len(words) > 0 && Word(str(words[0])) != slow
+	if _, settled := answer.Val().(string); settled {
+		return true
+	}
+	words := list(answer.Val())
+	return len(words) > 0 && Word(str(words[0])) != slow
 }
 
 // IsComplete says whether cmd is a script that settles a unit: before it, an answer may still be lost.

@@ -1,8 +1,8 @@
 package runstate
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -125,27 +125,17 @@ func decodeChange(got []any, on Onward) (Change, error) {
 	if len(got) < 6 {
 		return c, nil
 	}
-	head := strings.SplitN(str(got[1]), "|", 5)
-	if len(head) != 5 {
-		return c, errRecord
-	}
-	var err error
-	c.Finished = head[0] == "d"
-	if c.Generation, err = index(head[1]); err != nil {
+	err := c.decodeRun(str(got[1]), str(got[2]))
+	if err != nil {
 		return c, err
 	}
-	if c.Open, err = index(head[2]); err != nil {
-		return c, err
-	}
-	created, finished := millis(str(got[2])), millis(head[3])
-	if c.Finished {
-		c.Latency = finished.Sub(created)
-	}
-	if c.Marker, err = ParseMarker(head[4]); err != nil {
-		return c, err
-	}
-	if c.Ready, err = decodeReady(list(got[3])); err != nil {
-		return c, err
+	ready := list(got[3])
+	for i := 0; i+1 < len(ready); i += 2 {
+		r, err := decodeReady(str(ready[i]), str(ready[i+1]))
+		if err != nil {
+			return c, err
+		}
+		c.Ready = append(c.Ready, r)
 	}
 	if c.Next, err = decodeNext(list(got[5]), on); err != nil {
 		return c, err
@@ -163,20 +153,29 @@ func decodeChange(got []any, on Onward) (Change, error) {
 	return c, err
 }
 
-func decodeReady(vs []any) ([]Ready, error) {
-	var out []Ready
-	for i := 0; i+1 < len(vs); i += 2 {
-		unit, err := ParseUnit(str(vs[i]))
-		if err != nil {
-			return nil, err
-		}
-		marker, err := ParseMarker(str(vs[i+1]))
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, Ready{unit, marker})
+// decodeRun reads the run's record in short, and when the run was made.
+func (c *Change) decodeRun(record, created string) error {
+	head := strings.SplitN(record, "|", 5)
+	if len(head) != 5 {
+		return errRecord
 	}
-	return out, nil
+	var errs [3]error
+	c.Finished = head[0] == "d"
+	c.Generation, errs[0] = index(head[1])
+	c.Open, errs[1] = index(head[2])
+	if c.Finished {
+		c.Latency = millis(head[3]).Sub(millis(created))
+	}
+	c.Marker, errs[2] = ParseMarker(head[4])
+	return cmp.Or(errs[:]...)
+}
+
+func decodeReady(unit, marker string) (r Ready, err error) {
+	if r.Unit, err = ParseUnit(unit); err != nil {
+		return Ready{}, err
+	}
+	r.Marker, err = ParseMarker(marker)
+	return r, err
 }
 
 func decodeClosed(s string) (Closed, error) {
@@ -188,7 +187,7 @@ func decodeClosed(s string) (Closed, error) {
 	outcome, err2 := index(p[1])
 	cause, err3 := index(p[2])
 	marker, err4 := ParseMarker(p[4])
-	return Closed{step, executor.Outcome(outcome), Cause(cause), p[3] == "1", marker}, errors.Join(err1, err2, err3, err4)
+	return Closed{step, executor.Outcome(outcome), Cause(cause), p[3] == "1", marker}, cmp.Or(err1, err2, err3, err4)
 }
 
 func decodeItems(vs []any) ([]ItemEnd, error) {

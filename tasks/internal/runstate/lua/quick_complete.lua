@@ -1,6 +1,8 @@
 -- complete for the common case: a step with a value, in a run without fail_fast, and markers that compare by severity alone.
 -- It does without the prelude, whose functions cost more to make than all that is done here; where it does not apply it
--- answers 'slow' and has changed nothing.
+-- answers 'slow' and has changed nothing. What it answers else is one text, since each value of a table costs Redis and the
+-- worker more than all that is in it: what summary says in the prelude, with ; between its parts, for the step that the worker
+-- goes on with the unit, its marker and the time left, and at the end what must be rung for.
 -- KEYS: 1 run, 2 values, 3 outbox, 4 due, 5 claims.  ARGV: 1 run id, 2 generation, 3 step, 4 outcome and cause (<o>|<c>),
 -- 5 envelope record, 6 marker carried by the task, 7 value, 8 token to go on with ('': not), 9 its lease (ms), 10 the children
 -- that may be gone on with, since the worker has all their inputs (,<child>,...,).
@@ -64,14 +66,14 @@ for i = 1, #ready, 2 do
   sets[#sets + 1] = 'q|0|0|' .. nowtext .. '||' .. ready[i + 1]
   call('ZADD', KEYS[3], now + 2000, prefix .. ready[i] .. ':0')
 end
-local grant = false
+local grant = ';;'
 if taken then
   sets[#sets + 1] = 's' .. taken[1]
   sets[#sets + 1] = 'q|0|1|' .. nowtext .. '||' .. taken[2]
   sets[#sets + 1] = 'c' .. taken[1]
   sets[#sets + 1] = ARGV[8]
   call('ZADD', KEYS[5], now + ARGV[9], prefix .. taken[1])
-  grant = { taken[1], { 'claimed', taken[2], 1, 0, '', left, { step, outcome }, {}, false, false } }
+  grant = taken[1] .. ';' .. taken[2] .. ';' .. left
 end
 if outcome == '1' then abstained = abstained + 1 elseif outcome == '2' then ok = ok + 1 else degraded = degraded + 1 end
 open = open - 1
@@ -85,5 +87,5 @@ if last then
   call('PEXPIRE', KEYS[2], retention)
   call('PUBLISH', 'fourfold:done:' .. id, gen)
 end
-return { 'settled', (last and 'd|' or 'o|') .. gen .. '|' .. open .. '|' .. finished .. '|' .. mk, created, ready,
-  { step .. '|' .. outcome .. '|' .. cause .. '|0|' .. out }, grant, 1, {} }
+return 'settled;' .. (last and 'd|' or 'o|') .. gen .. '|' .. open .. '|' .. finished .. '|' .. mk .. ';' .. created .. ';' ..
+  step .. '|' .. outcome .. '|' .. cause .. '|0|' .. out .. ';' .. grant .. (ready[1] and ';' .. table.concat(ready, ';') or '')
