@@ -74,7 +74,7 @@ func (s *Store) Begin(ctx context.Context, t Task, terms Terms) (Change, Grant, 
 	switch Word(str(got[0])) {
 	case Claimed:
 	case overdue:
-		c, _, _, err := s.Visit(ctx, t.Ref, FirstVisit, FirstVisit)
+		c, err := s.change(ctx, overdueScript, t.Ref)
 		return c, Grant{}, err
 	case worn:
 		c, err := s.change(ctx, crashScript, t.Ref, t.Generation, t.Unit.String(), terms.MaxDeliveries)

@@ -38,6 +38,8 @@ var (
 	rejectLua string
 	//go:embed lua/rerun.lua
 	rerunLua string
+	//go:embed lua/overdue.lua
+	overdueLua string
 	//go:embed lua/visit.lua
 	visitLua string
 	//go:embed lua/redrive.lua
@@ -58,7 +60,8 @@ var (
 	cancelScript   = overRun(settleLua + cancelLua)
 	rejectScript   = overRun(settleLua + rejectLua)
 	rerunScript    = overRun(rerunLua)
-	visitScript    = overRun(settleLua + visitLua)
+	overdueScript  = overRun(settleLua + overdueLua)
+	visitScript    = redis.NewScript(visitLua)
 	redriveScript  = overRun(redriveLua)
 	beatScript     = redis.NewScript(beatLua)
 	rungScript     = redis.NewScript(rungLua)
@@ -74,7 +77,7 @@ func overRun(body string) *redis.Script { return redis.NewScript(prelude + body)
 // Load sends all scripts to Redis, so that no first call has to. Calls work without it.
 func (s *Store) Load(ctx context.Context) error {
 	for _, script := range []*redis.Script{
-		createScript, beginScript, expandScript, completeScript, crashScript, parkScript, cancelScript, rejectScript, rerunScript, visitScript,
+		createScript, beginScript, expandScript, completeScript, crashScript, parkScript, cancelScript, rejectScript, rerunScript, overdueScript, visitScript,
 		redriveScript, beatScript, rungScript, leadScript, quickBeginScript, quickCompleteScript,
 	} {
 		if err := script.Load(ctx, s.rdb).Err(); err != nil {

@@ -57,7 +57,7 @@ const (
 	Nothing  Word = "nothing" // every step has a value
 	Rerun    Word = "rerun"
 
-	overdue Word = "overdue" // begin says so, and visit ends the run
+	overdue Word = "overdue" // begin and visit say so, and the script of this name ends the run
 	worn    Word = "worn"    // begin says so, and crash ends the unit
 	slow    Word = "slow"    // a quick script says so: the case is not the common one
 )

@@ -127,11 +127,14 @@ func (s *Store) Visit(ctx context.Context, r Ref, shortest, longest time.Duratio
 	if err != nil {
 		return Change{}, nil, "", err
 	}
-	if Word(str(got[0])) != Open {
-		c, err = decodeChange(got, Onward{})
+	switch c.Word = Word(str(got[0])); c.Word {
+	case Open:
+	case overdue:
+		c, err = s.change(ctx, overdueScript, r)
 		return c, nil, "", err
+	default:
+		return c, nil, "", nil
 	}
-	c.Word = Open
 	if len(got) < 4 {
 		return c, nil, "", errRecord
 	}
