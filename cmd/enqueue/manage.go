@@ -10,15 +10,11 @@ import (
 )
 
 type cancelCommand struct {
-	ID string `arg:"" name:"run" help:"The run."`
+	runArg
 }
 
 func (c *cancelCommand) Run(ctx context.Context, g *globals, streams cli.Streams) error {
-	run, err := parseRun(c.ID)
-	if err != nil {
-		return err
-	}
-	s, err := g.open(ctx, streams)
+	s, run, err := c.open(ctx, g, streams)
 	if err != nil {
 		return err
 	}
@@ -78,11 +74,7 @@ func (c *rerunCommand) Run(ctx context.Context, g *globals, streams cli.Streams)
 	if c.Failed {
 		return c.bulk(ctx, g, streams)
 	}
-	run, err := parseRun(c.ID)
-	if err != nil {
-		return err
-	}
-	s, err := g.open(ctx, streams)
+	s, run, err := runArg{c.ID}.open(ctx, g, streams)
 	if err != nil {
 		return err
 	}

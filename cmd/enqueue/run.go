@@ -98,16 +98,12 @@ func (s *session) waitFor(ctx context.Context, run tasks.RunID, v tasks.Values, 
 }
 
 type statusCommand struct {
-	ID     string     `arg:"" name:"run" help:"The run."`
+	runArg
 	Values valuesFlag `default:"sink" enum:"sink,all,none" help:"Whose values to show: of steps that nothing depends on, of all, or none."`
 }
 
 func (c *statusCommand) Run(ctx context.Context, g *globals, streams cli.Streams) error {
-	run, err := parseRun(c.ID)
-	if err != nil {
-		return err
-	}
-	s, err := g.open(ctx, streams)
+	s, run, err := c.open(ctx, g, streams)
 	if err != nil {
 		return err
 	}
@@ -120,17 +116,13 @@ func (c *statusCommand) Run(ctx context.Context, g *globals, streams cli.Streams
 }
 
 type waitCommand struct {
-	ID      string     `arg:"" name:"run" help:"The run."`
+	runArg
 	Timeout span       `placeholder:"DURATION" help:"Wait at most this long."`
 	Values  valuesFlag `default:"sink" enum:"sink,all,none" help:"Whose values to show: of steps that nothing depends on, of all, or none."`
 }
 
 func (c *waitCommand) Run(ctx context.Context, g *globals, streams cli.Streams) error {
-	run, err := parseRun(c.ID)
-	if err != nil {
-		return err
-	}
-	s, err := g.open(ctx, streams)
+	s, run, err := c.open(ctx, g, streams)
 	if err != nil {
 		return err
 	}

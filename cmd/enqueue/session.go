@@ -60,6 +60,21 @@ type silent struct{}
 
 func (silent) Printf(context.Context, string, ...any) {}
 
+// runArg is the argument of a command about one run.
+type runArg struct {
+	ID string `arg:"" name:"run" help:"The run."`
+}
+
+// open reads the run's id, and opens a session, which must be closed.
+func (a runArg) open(ctx context.Context, g *globals, streams cli.Streams) (*session, tasks.RunID, error) {
+	run, err := parseRun(a.ID)
+	if err != nil {
+		return nil, run, err
+	}
+	s, err := g.open(ctx, streams)
+	return s, run, err
+}
+
 // parseRun reads a run's id; a wrong one is wrong usage.
 func parseRun(s string) (tasks.RunID, error) {
 	id, err := tasks.ParseRunID(s)

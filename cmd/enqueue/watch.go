@@ -10,7 +10,7 @@ import (
 )
 
 type watchCommand struct {
-	ID     string     `arg:"" name:"run" help:"The run."`
+	runArg
 	Values valuesFlag `default:"sink" enum:"sink,all,none" help:"Whose values to show at the end."`
 }
 
@@ -20,11 +20,7 @@ func (watchCommand) Help() string {
 }
 
 func (c *watchCommand) Run(ctx context.Context, g *globals, streams cli.Streams) error {
-	run, err := parseRun(c.ID)
-	if err != nil {
-		return err
-	}
-	s, err := g.open(ctx, streams)
+	s, run, err := c.open(ctx, g, streams)
 	if err != nil {
 		return err
 	}
