@@ -230,5 +230,5 @@ func (c *Client) relayAll(ctx context.Context, run RunID, change runstate.Change
 	for i, r := range change.Ready {
 		entries[i] = change.Entry(run.ref(), r)
 	}
-	return c.relay.entries(ctx, entries)
+	return c.relay.entries(ctx, entries, inTurn)
 }

@@ -43,6 +43,7 @@ var lives = []struct {
 	{"AStoppingWorkerBeginsNothing", lifeAStoppingWorkerBeginsNothing},
 	{"AnOverlapMakesNoSecondCall", lifeAnOverlapMakesNoSecondCall},
 	{"ADrainThatIsTooShortRepeatsOnlyWhatItCut", lifeADrainThatIsTooShortRepeatsOnlyWhatItCut},
+	{"AStepGivenBackIsTheNextToBeTaken", lifeAStepGivenBackIsTheNextToBeTaken},
 	{"CallsInFlightAreBoundedOverTheFleet", lifeCallsInFlightAreBoundedOverTheFleet},
 	{"CallsPerMinuteAreBoundedOverTheFleet", lifeCallsPerMinuteAreBoundedOverTheFleet},
 }

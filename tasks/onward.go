@@ -89,7 +89,7 @@ func (w *Worker) giveBack(ctx context.Context, j *job, progress runstate.Progres
 		return // the claim ends by itself, or the unit is in other hands
 	}
 	entry := runstate.Entry{Ref: j.task.Ref, Generation: j.Generation, Unit: j.Unit, Redrive: j.Redrive + 1}
-	_ = w.relay.entries(ctx, []runstate.Entry{entry}) // else the sweeper rings
+	_ = w.relay.entries(ctx, []runstate.Entry{entry}, ahead) // else the sweeper rings
 }
 
 // wants is what a step reads: the run's input, and its parents' values.

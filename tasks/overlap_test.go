@@ -3,6 +3,7 @@ package tasks_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,6 +85,29 @@ func lifeADrainThatIsTooShortRepeatsOnlyWhatItCut(t *testing.T, f *fleet) {
 	}
 	if s.Steps[1].Attempts != 1 {
 		t.Errorf("the cut attempt was counted: %d", s.Steps[1].Attempts)
+	}
+}
+
+// It had its turn: behind a long queue it would wait all over.
+func lifeAStepGivenBackIsTheNextToBeTaken(t *testing.T, f *fleet) {
+	g := newGated()
+	_, stop := f.worker(g.model, func(c *tasks.WorkerConfig) { c.Drain, c.Concurrency = 100*time.Millisecond, 1 })
+	run := f.submit(bundle(t, heldSteps()), `1`)
+	<-g.begun
+	others := []tasks.RunID{f.submit(bundle(t, heldSteps()), `2`), f.submit(bundle(t, heldSteps()), `3`)}
+	stop()
+	next, err := f.rdb.LIndex(t.Context(), "asynq:{default}:pending", -1).Result()
+	if err != nil || !strings.HasPrefix(next, run.String()+":") {
+		t.Errorf("the next to be taken is %s, want a step of %s; %v", next, run, err)
+	}
+	for range 1 + len(others) {
+		g.release <- struct{}{}
+	}
+	f.worker(g.model, nil)
+	for _, run := range append(others, run) {
+		if s := f.wait(run); s.Outcome != executor.OutcomeOK {
+			t.Errorf("outcome %v", s.Outcome)
+		}
 	}
 }
 

@@ -32,7 +32,7 @@ func (r *relay) change(ctx context.Context, run RunID, sha flow.SHA, c runstate.
 	for _, ready := range c.Ready {
 		e := c.Entry(run.ref(), ready)
 		if ready.Unit == runstate.DoneUnit {
-			if err := r.entries(ctx, []runstate.Entry{e}); err != nil {
+			if err := r.entries(ctx, []runstate.Entry{e}, inTurn); err != nil {
 				return err
 			}
 			continue
@@ -49,8 +49,17 @@ func (r *relay) change(ctx context.Context, run RunID, sha flow.SHA, c runstate.
 	return r.store.Rung(ctx, run.Queue(), entries...)
 }
 
-// entries rings for outbox entries of one queue of which only the outbox knows; what is no longer runnable is dropped.
-func (r *relay) entries(ctx context.Context, entries []runstate.Entry) error {
+// turn is where in the queue a unit goes of which only the outbox knows.
+type turn bool
+
+const (
+	inTurn turn = false // behind those that wait, unless it has been lost with a worker
+	ahead  turn = true  // of them
+)
+
+// entries rings for outbox entries of one queue of which only the outbox knows; what is no longer runnable is dropped. A unit
+// that had its turn, and lost it with its worker, goes ahead of those that wait: in a long queue it would wait all over.
+func (r *relay) entries(ctx context.Context, entries []runstate.Entry, when turn) error {
 	if len(entries) == 0 {
 		return nil
 	}
@@ -61,6 +70,7 @@ func (r *relay) entries(ctx context.Context, entries []runstate.Entry) error {
 	var rings []doorbell.Ring
 	for _, o := range orders {
 		if ring, ok := ringOf(o, traceHeaders(ctx, o.Trace)); ok {
+			ring.Ahead = o.Lost || when == ahead
 			rings = append(rings, ring)
 		}
 	}

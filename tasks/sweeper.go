@@ -171,7 +171,7 @@ func (s *sweeper) ring(ctx context.Context, queue string, entries []runstate.Ent
 	if len(entries) == 0 {
 		return nil
 	}
-	if err := s.w.relay.entries(ctx, entries); err != nil {
+	if err := s.w.relay.entries(ctx, entries, inTurn); err != nil {
 		return err
 	}
 	s.found(queue, "unrung", len(entries))

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/fstest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 
 	"fourfold/content"
@@ -89,6 +91,31 @@ func TestOneSweepRingsForAllThatADeadWorkerHeld(t *testing.T) {
 	}
 	if q.Pending != 2*held || q.Outbox != 0 || q.Active != 0 { // nobody took the first rings
 		t.Errorf("%d pending, %d in the outbox, %d claims left; want %d, 0, 0", q.Pending, q.Outbox, q.Active, 2*held)
+	}
+}
+
+// A long queue must not keep them waiting all over; the others keep their order.
+func TestStepsOfADeadWorkerAreTheNextToBeTaken(t *testing.T) {
+	t.Parallel()
+	w, rdb, refs := backlog(t, 4)
+	dead := runstate.Task{Ref: refs[2], Generation: 1, Unit: runstate.Unit{Item: runstate.Whole}, Token: "dead"}
+	c, _, err := w.store.Begin(t.Context(), dead, runstate.Terms{Lease: time.Millisecond, MaxDeliveries: 5, WantInput: true})
+	if err != nil || c.Word != runstate.Claimed {
+		t.Fatal(c.Word, err)
+	}
+	time.Sleep(5 * time.Millisecond) // the lease ends, by Redis' clock
+	sweepOnce(t, w)
+	got, err := rdb.LRange(t.Context(), "asynq:{default}:pending", 0, -1).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Reverse(got) // the first is taken last
+	want := []string{refs[2].Run + ":1:0:1"}
+	for _, ref := range refs { // nobody took the first rings
+		want = append(want, ref.Run+":1:0:0")
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("in the order of their turns (-want +got):\n%s", diff)
 	}
 }
 

@@ -36,6 +36,7 @@ type encoder struct {
 	mu     sync.Mutex
 	source string        // of asynq's script; empty: not learnt yet
 	known  *redis.Script // the same
+	ahead  *redis.Script // the same, for a ring that goes ahead of the others
 	forms  forms
 }
 
@@ -53,11 +54,27 @@ var errNoCapture = errors.New("this version of asynq enqueues in an unknown way"
 
 func (e *encoder) encode(ctx context.Context, ring Ring, timeout time.Duration) (*call, error) {
 	ask := func(ring Ring) (*call, error) { return e.ask(ctx, ring, timeout) }
+	var c *call
 	if form := e.forms.of(ring, timeout, ask); form != nil {
-		return form.fill(ring), nil
+		c = form.fill(ring)
+	} else {
+		var err error
+		if c, err = ask(ring); err != nil {
+			return nil, err
+		}
 	}
-	return ask(ring)
+	if ring.Ahead && len(c.keys) > 1 && c.keys[1] == queueKey(ring.Queue, "pending") {
+		c.script = e.ahead // which was learnt with the first message
+	}
+	return c, nil
 }
+
+// aheadLua follows asynq's script as a function, which puts a new task at the end of the queue.
+const aheadLua = `
+local new = post(KEYS, ARGV)
+if new == 1 then redis.call('LMOVE', KEYS[2], KEYS[2], 'LEFT', 'RIGHT') end
+return new
+`
 
 // ask asks asynq what it would send.
 func (e *encoder) ask(ctx context.Context, ring Ring, timeout time.Duration) (*call, error) {
@@ -92,6 +109,7 @@ func (e *encoder) script(ctx context.Context, got *capture, ring Ring, timeout t
 			return nil, err
 		}
 		e.source, e.known = lesson.source, redis.NewScript(lesson.source)
+		e.ahead = redis.NewScript("local function post(KEYS, ARGV)\n" + lesson.source + "\nend\n" + aheadLua)
 	}
 	if got.sha != e.known.Hash() {
 		return nil, errNoCapture

@@ -19,6 +19,7 @@ type Ring struct {
 	Payload []byte            // what Delivery.Payload will be
 	Headers map[string]string // tracing identifiers; may be nil
 	Type    string            // asynq's type, for a ring that somebody else's worker takes; empty: a Server of ours
+	Ahead   bool              // of all that wait in the queue: it has waited there before
 }
 
 // RingerOptions adjust a Ringer; the zero value is good.

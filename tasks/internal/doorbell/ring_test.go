@@ -51,6 +51,28 @@ func TestManyRingsArriveOnceEach(t *testing.T) {
 	})
 }
 
+func TestARingThatGoesAheadIsTakenFirst(t *testing.T) {
+	onEach(t, func(t *testing.T, rdb redis.UniversalClient) {
+		ids := []string{"r:1:first:0", "r:1:second:0", "r:1:third:0", "r:1:a-long-one-of-which-a-form-is-made:0"}
+		r := NewRinger(rdb, RingerOptions{})
+		for _, id := range ids[:2] {
+			must(t, r.Ring(t.Context(), Ring{Queue: "q", ID: id}))
+		}
+		for range 2 { // the second time it is there
+			must(t, r.Ring(t.Context(), Ring{Queue: "q", ID: ids[2], Ahead: true}))
+		}
+		must(t, r.Ring(t.Context(), Ring{Queue: "q", ID: ids[0], Ahead: true})) // is there, and stays where it is
+		must(t, r.Ring(t.Context(), Ring{Queue: "q", ID: ids[3], Payload: make([]byte, 50), Ahead: true}))
+		handler, arrived := collect(handle)
+		serve(t, ServerConfig{Redis: rdb, Queues: map[string]int{"q": 1}, Handler: handler, Concurrency: 1})
+		for _, want := range []string{ids[3], ids[2], ids[0], ids[1]} {
+			if d := <-arrived; d.ID != want {
+				t.Errorf("%s was taken; want %s", d.ID, want)
+			}
+		}
+	})
+}
+
 // D2: go-redis sends an enqueue again when its answer was lost, and the second try finds the ID taken.
 func TestRingThatIsThereCountsAsDelivered(t *testing.T) {
 	onEach(t, func(t *testing.T, rdb redis.UniversalClient) {

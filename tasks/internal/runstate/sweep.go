@@ -184,6 +184,7 @@ func (s *Store) Redrive(ctx context.Context, r Ref, generation int, entries []En
 type Order struct {
 	Entry
 	Valid     bool // false: nothing is left to ring for
+	Lost      bool // with a worker, in whose hands it was
 	BundleSHA string
 	Marker    Marker
 	OnDone    string // for DoneUnit: the queue to tell
@@ -227,7 +228,7 @@ func order(e Entry, f []any) Order {
 	}
 	rec, err := decodeStep(str(f[3]))
 	o.Valid = err == nil && rec.State == StepQueued && moving[0] == "o"
-	o.Marker = rec.Marker
+	o.Marker, o.Lost = rec.Marker, rec.Deliveries > 0
 	return o
 }
 
