@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"sync"
 	"testing"
 	"time"
 
@@ -47,14 +49,18 @@ func workPoisoned(addr string) int {
 		},
 	})
 	if err == nil {
+		go func() { // whoever started it holds the other end, and is gone when that is closed
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			os.Exit(1)
+		}()
 		err = worker.Run(context.Background())
 	}
 	fmt.Fprintln(os.Stderr, err)
 	return 1
 }
 
-// superviseWorkers starts a worker process, and the next when it has died, as an orchestrator does. stop ends the last one
-// and returns how many the poison ended.
+// superviseWorkers starts a worker process, and the next when it has died, as an orchestrator does. stop, or the end of the
+// test, ends the last one; stop returns how many the poison ended.
 func superviseWorkers(t *testing.T, addr string) (stop func() (deaths int)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -64,6 +70,10 @@ func superviseWorkers(t *testing.T, addr string) (stop func() (deaths int)) {
 		for ctx.Err() == nil {
 			cmd := exec.CommandContext(ctx, os.Args[0])
 			cmd.Env = append(os.Environ(), poisonedEnv+"="+addr)
+			if _, err := cmd.StdinPipe(); err != nil { // nothing is written: its end tells that this process is gone
+				t.Error(err)
+				break
+			}
 			out, err := cmd.CombinedOutput()
 			exit, _ := errors.AsType[*exec.ExitError](err)
 			switch {
@@ -77,7 +87,9 @@ func superviseWorkers(t *testing.T, addr string) (stop func() (deaths int)) {
 		}
 		ended <- deaths
 	}()
-	return func() int { cancel(); return <-ended }
+	stop = sync.OnceValue(func() int { cancel(); return <-ended })
+	t.Cleanup(func() { stop() })
+	return stop
 }
 
 // A step that ends its worker's process is given up after so many deliveries; whoever shares the fleet with it goes on, and so
