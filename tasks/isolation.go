@@ -3,11 +3,19 @@ package tasks
 import (
 	"math"
 	"sync"
+	"time"
 )
 
 // trusted is how many deliveries of a step say nothing about it: a worker may die of anything, and of whatever else it held.
 // A step that has been lost with more workers than that is a suspect.
 const trusted = 2
+
+const (
+	// suspectPause is how long a suspect waits that has to be alone, or nearly so, and is not; suspectShare is what each other
+	// that waits adds to that. They come ahead of their queue: a thousand a second leave it room for the others.
+	suspectPause = time.Second
+	suspectShare = time.Millisecond
+)
 
 // isolation keeps a step that kills its worker from ending what happens to be in flight beside it by crash. A death counts a
 // delivery for all that the worker held, so suspects are worked on beside fewer and fewer others of their kind, and for the
@@ -17,8 +25,9 @@ const trusted = 2
 type isolation struct {
 	slots, most int // of the worker; deliveries, after which a step is given up
 
-	mu     sync.Mutex
-	inside map[int]int // suspects in flight by delivery
+	mu      sync.Mutex
+	inside  map[int]int // suspects in flight by delivery
+	refused int         // suspects that have not come again
 }
 
 func newIsolation(slots, maxDeliveries int) *isolation {
@@ -59,4 +68,18 @@ func (i *isolation) leave(delivery int) {
 	if i.inside[delivery]--; i.inside[delivery] == 0 {
 		delete(i.inside, delivery)
 	}
+}
+
+// pause is for how long one that was refused is to stay away.
+func (i *isolation) pause() time.Duration {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	away := suspectPause + time.Duration(i.refused)*suspectShare
+	i.refused++
+	time.AfterFunc(away, func() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		i.refused--
+	})
+	return away
 }

@@ -17,9 +17,6 @@ const (
 	reasonWrongQueue  doorbell.Reason = "task on another queue than its run"
 )
 
-// suspectPause is how long a step waits that has to be alone, or nearly so, and is not.
-const suspectPause = time.Second
-
 // redisPause is how long a task waits when Redis could not be asked.
 const redisPause = time.Second
 
@@ -125,7 +122,7 @@ func (w *Worker) begin(ctx context.Context, j *job) (claimed bool, verdict doorb
 func (w *Worker) beginSuspect(ctx context.Context, j *job, delivery int) (claimed bool, verdict doorbell.Verdict) {
 	leave, ok := w.suspects.enter(delivery)
 	if !ok {
-		return false, doorbell.Again(suspectPause)
+		return false, w.refuse(ctx, j)
 	}
 	change, grant, err := w.store.Begin(ctx, j.task, w.terms(j, delivery))
 	if claimed, verdict = w.begun(ctx, j, change, grant, err); !claimed {
@@ -135,6 +132,16 @@ func (w *Worker) beginSuspect(ctx context.Context, j *job, delivery int) (claime
 	j.leave = leave
 	w.cfg.Logger.Warn("a step is tried once more that was lost with its workers", "run", j.Run, "step", j.step.ID)
 	return true, verdict
+}
+
+// refuse lets a suspect wait for its place. It goes by way of the outbox, from which it comes ahead of its queue: asynq would
+// put it at the end, where all suspects of a long queue would wait for as long as the queue is, and few get a place each time.
+func (w *Worker) refuse(ctx context.Context, j *job) doorbell.Verdict {
+	entry := runstate.Entry{Ref: j.task.Ref, Generation: j.Generation, Unit: j.Unit, Redrive: j.Redrive}
+	if err := w.store.Defer(ctx, entry, w.suspects.pause()); err != nil {
+		return doorbell.Again(redisPause)
+	}
+	return doorbell.Handled()
 }
 
 // begun says whether the unit was claimed, and else why not.
@@ -150,7 +157,7 @@ func (w *Worker) begun(ctx context.Context, j *job, change runstate.Change, gran
 		w.changed(ctx, j, change, nil)
 		return false, doorbell.Handled()
 	case runstate.Suspect: // it has been lost once more since it was asked after
-		return false, doorbell.Again(suspectPause)
+		return false, w.refuse(ctx, j)
 	case runstate.Done, runstate.Busy:
 		w.cfg.Observer.StepDuplicate(ctx, j.bundle.Flow().Name, j.step.ID)
 	default: // gone, stale

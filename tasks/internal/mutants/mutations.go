@@ -51,6 +51,8 @@ var mutations = []mutation{
 	one("begin: deliveries are not counted", lua+"begin.lua", "(holder == ARGV[4] and 0 or 1)", "0"),
 	one("begin: no suspect is told", lua+"begin.lua", "and holder ~= ARGV[4] then return { 'suspect', deliveries } end", "and false then return { 'suspect', deliveries } end"),
 	one("relay: what had its turn waits all over", "tasks/relay.go", "ring.Ahead = o.Lost || when == ahead", "ring.Ahead = when == ahead && false"),
+	one("worker: a suspect without room waits behind its queue", "tasks/runner.go", "if err := w.store.Defer(ctx, entry, w.suspects.pause()); err != nil {", "if _ = entry; true {"),
+	one("redrive: nobody stays away", lua+"redrive.lua", "now + tonumber(ARGV[3]))", "now)"),
 	one("worker: suspects have all the room that there is", "tasks/isolation.go", "if n >= room {", "if false {"),
 	one("park: giving back counts as a delivery", lua+"park.lua", "math.max(tonumber(deliveries) - 1, 0)", "tonumber(deliveries)"),
 	one("park: anybody may give a claim back", lua+"park.lua", "if held['c' .. unit] ~= ARGV[4] then return { 'lost' } end", ""),

@@ -163,8 +163,19 @@ func (s *Store) Visit(ctx context.Context, r Ref, shortest, longest time.Duratio
 // Redrive puts units that nobody holds back into the outbox under a new number, and says how many. anyNumber ignores the
 // entries' own redrive numbers (of a dead claim it is not known).
 func (s *Store) Redrive(ctx context.Context, r Ref, generation int, entries []Entry, anyNumber bool) (int, error) {
-	args := make([]any, 0, 1+2*len(entries))
-	args = append(args, generation)
+	return s.redrive(ctx, r, generation, 0, entries, anyNumber)
+}
+
+// Defer has a unit that nobody holds rung for again when pause has passed. It does nothing if the unit has been put back into
+// the outbox since under another number.
+func (s *Store) Defer(ctx context.Context, e Entry, pause time.Duration) error {
+	_, err := s.redrive(ctx, e.Ref, e.Generation, pause, []Entry{e}, false)
+	return err
+}
+
+func (s *Store) redrive(ctx context.Context, r Ref, generation int, pause time.Duration, entries []Entry, anyNumber bool) (int, error) {
+	args := make([]any, 0, 2+2*len(entries))
+	args = append(args, generation, pause.Milliseconds())
 	for _, e := range entries {
 		number := strconv.Itoa(e.Redrive)
 		if anyNumber {
