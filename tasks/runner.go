@@ -214,7 +214,9 @@ func (w *Worker) interrupted(ctx context.Context, j *job, cut *executor.Interrup
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errDeadline): // the script sees the deadline too, and ends the run
 		traceEnding(ctx, endedDeadline)
-		_, verdict := w.begin(context.WithoutCancel(ctx), &job{payload: j.payload, task: j.task.Again(), bundle: j.bundle, step: j.step})
+		ctx, again := context.WithoutCancel(ctx), &job{payload: j.payload, task: j.task.Again(), bundle: j.bundle, step: j.step}
+		change, grant, err := w.store.Begin(ctx, again.task, w.terms(again, w.cfg.MaxDeliveries))
+		_, verdict := w.begun(ctx, again, change, grant, err)
 		return verdict
 	case errors.Is(cause, doorbell.ErrStopping):
 		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), redisPause)

@@ -140,7 +140,7 @@ type formKey struct {
 }
 
 const (
-	formsKept = 512 // of a producer with ids and payloads of every length
+	formsKept = 4096 // some two megabytes, of a producer with that many queues, or lengths
 	// formShortest is a length at which a random text is in no message by chance.
 	formShortest = 12
 )
@@ -169,8 +169,14 @@ func (f *forms) of(ring Ring, timeout time.Duration, send func(Ring) (*call, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.held == nil || len(f.held) >= formsKept {
+	if f.held == nil {
 		f.held = map[formKey]*form{}
+	}
+	for other := range f.held {
+		if len(f.held) < formsKept {
+			break
+		}
+		delete(f.held, other) // any one
 	}
 	f.held[key] = learnt
 	return learnt
