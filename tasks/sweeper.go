@@ -1,9 +1,11 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	mathrand "math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,11 +21,13 @@ const (
 	sweepHold  = 5 * time.Second // of the sweeper's lock: how long a queue goes unswept when its sweeper dies
 	// sweepMost bounds what is looked up in one round trip, and sweepRounds how often in a sweep: two thousand visits cost Redis
 	// a tenth of a second, and a million open runs are looked at in ten minutes.
-	sweepMost    = 200
-	sweepRounds  = 10
-	sweepAtOnce  = 16 // runs that are worked on at a time: their scripts share round trips
-	visitSoonest = 10 * time.Second
-	visitLatest  = 5 * time.Minute
+	sweepMost   = 200
+	sweepRounds = 10
+	sweepAtOnce = 16 // runs that are worked on at a time: their scripts share round trips
+	// lookedUpAtOnce is how many units asynq is asked after in one round trip.
+	lookedUpAtOnce = 500
+	visitSoonest   = 10 * time.Second
+	visitLatest    = 5 * time.Minute
 	// orphanedAfter is for how long the worker of a unit that is active in asynq, and has no claim, may say nothing before it is
 	// rung again: a worker claims at once, or died before it could. How long the unit has waited in the queue before says nothing.
 	orphanedAfter = 15 * time.Second
@@ -180,38 +184,37 @@ func (s *sweeper) ring(ctx context.Context, queue string, entries []runstate.Ent
 
 // visit looks at open runs, and says how many units it has put back into the outbox.
 func (s *sweeper) visit(ctx context.Context, queue string, runs []string) (int, error) {
-	var lost atomic.Int64
-	var renewed sync.Map // bundles, each once
+	var mu sync.Mutex
+	var idle []runstate.Idle
+	bundles := map[string]bool{}
 	err := each(runs, func(run string) error {
 		id, ref, err := refOf(run)
 		if err != nil {
 			return nil
 		}
 		jitter := mathrand.N(visitSoonest / 4)
-		change, idle, sha, err := s.w.store.Visit(ctx, ref, visitSoonest+jitter, visitLatest+jitter)
-		if err != nil {
+		change, units, sha, err := s.w.store.Visit(ctx, ref, visitSoonest+jitter, visitLatest+jitter)
+		switch {
+		case err != nil:
 			return err
-		}
-		switch change.Word {
-		case runstate.Overdue:
+		case change.Word == runstate.Overdue:
 			s.overdue(ctx, id, change)
-		case runstate.Open:
-			n, err := s.redriveLost(ctx, ref, change.Generation, idle)
-			if err != nil {
-				return err
-			}
-			lost.Add(int64(n))
-			if _, again := renewed.LoadOrStore(sha, true); again {
-				return nil
-			}
-			_, err = s.w.store.RenewBundle(ctx, sha, bundleKeep)
-			return err
+		case change.Word == runstate.Open:
+			mu.Lock()
+			defer mu.Unlock()
+			idle = append(idle, units...)
+			bundles[sha] = true
 		default: // gone, done
 		}
 		return nil
 	})
-	s.found(queue, "lost", int(lost.Load()))
-	return int(lost.Load()), err
+	for sha := range bundles {
+		_, renewing := s.w.store.RenewBundle(ctx, sha, bundleKeep)
+		err = cmp.Or(err, renewing)
+	}
+	n, redriving := s.redriveLost(ctx, queue, idle) // of those that were looked at, whatever became of the others
+	s.found(queue, "lost", n)
+	return n, cmp.Or(err, redriving)
 }
 
 // each calls do with all items, some at a time, and returns an error of those that failed. After one no further is begun.
@@ -238,31 +241,39 @@ func each[T any](items []T, do func(T) error) error {
 	return nil
 }
 
-// redriveLost puts units of which asynq knows nothing any more back into the outbox, and says how many.
-func (s *sweeper) redriveLost(ctx context.Context, ref runstate.Ref, generation int, idle []runstate.Idle) (int, error) {
-	if len(idle) == 0 {
-		return 0, nil
-	}
-	ids := make([]string, len(idle))
-	for i, u := range idle {
-		ids[i] = u.Member()
-	}
-	there, err := s.live(ctx, ref.Queue, ids)
-	if err != nil {
-		return 0, err
-	}
-	var lost []runstate.Entry
-	for i, u := range idle {
-		p := there[ids[i]]
-		orphaned := p.Unattended(time.Now()) > orphanedAfter
-		if !p.Live(time.Now()) || orphaned {
-			lost = append(lost, u.Entry)
+// redriveLost puts units of which asynq knows nothing any more back into the outbox, and says how many. Those of a run follow
+// each other.
+func (s *sweeper) redriveLost(ctx context.Context, queue string, idle []runstate.Idle) (int, error) {
+	var lost [][]runstate.Entry // by run
+	for some := range slices.Chunk(idle, lookedUpAtOnce) {
+		ids := make([]string, len(some))
+		for i, u := range some {
+			ids[i] = u.Member()
+		}
+		there, err := s.live(ctx, queue, ids)
+		if err != nil {
+			return 0, err
+		}
+		for i, u := range some {
+			p := there[ids[i]]
+			orphaned := p.Unattended(time.Now()) > orphanedAfter
+			if p.Live(time.Now()) && !orphaned {
+				continue
+			}
+			if last := len(lost) - 1; last >= 0 && lost[last][0].Ref == u.Ref {
+				lost[last] = append(lost[last], u.Entry)
+			} else {
+				lost = append(lost, []runstate.Entry{u.Entry})
+			}
 		}
 	}
-	if len(lost) == 0 {
-		return 0, nil
-	}
-	return s.w.store.Redrive(ctx, ref, generation, lost, false)
+	var n atomic.Int64
+	err := each(lost, func(units []runstate.Entry) error {
+		redriven, err := s.w.store.Redrive(ctx, units[0].Ref, units[0].Generation, units, false)
+		n.Add(int64(redriven))
+		return err
+	})
+	return int(n.Load()), err
 }
 
 // overdue tells of a run that the visit ended.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -135,11 +136,28 @@ func TestOneSweepVisitsALargeBacklog(t *testing.T) {
 	if err := rdb.ZAdd(ctx, "fourfold:{default}:due", members...).Err(); err != nil { // all are due since 1970
 		t.Fatal(err)
 	}
+	before := connections(t, rdb)
 	sweepOnce(t, w)
 	left, err := rdb.ZCount(ctx, "fourfold:{default}:due", "-inf", "1").Result()
 	if err != nil || left != 0 {
 		t.Errorf("%d of %d runs were not looked at, %v", left, open, err)
 	}
+	if n := connections(t, rdb) - before; n > sweepAtOnce { // each costs Redis more than a visit
+		t.Errorf("it made %d connections", n)
+	}
+}
+
+// connections is how many have been made to a server.
+func connections(t *testing.T, rdb *redis.Client) (n int) {
+	t.Helper()
+	stats, err := rdb.InfoMap(t.Context(), "stats").Result()
+	if err == nil {
+		n, err = strconv.Atoi(stats["Stats"]["total_connections_received"])
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // A fleet of a thousand asks seldom, and those with short leases often enough to notice an outage in which claims end.
@@ -170,7 +188,7 @@ func TestARingThatWasJustTakenIsNoOrphan(t *testing.T) {
 				return map[string]doorbell.Presence{ids[0]: {State: doorbell.Active, Lease: lease}}, nil
 			}
 			unit := runstate.Idle{Entry: runstate.Entry{Ref: refs[0], Generation: 1, Unit: runstate.Unit{Item: runstate.Whole}}, Since: time.Hour}
-			if got, err := w.sweeper.redriveLost(t.Context(), refs[0], 1, []runstate.Idle{unit}); err != nil || got != c.want {
+			if got, err := w.sweeper.redriveLost(t.Context(), DefaultQueue, []runstate.Idle{unit}); err != nil || got != c.want {
 				t.Errorf("rung again: %d, %v; want %d", got, err, c.want)
 			}
 		})

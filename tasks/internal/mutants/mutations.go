@@ -89,7 +89,7 @@ var mutations = []mutation{
 	}}},
 	one("outbox: what was rung stays", lua+"rung.lua", "return redis.call('ZREM', KEYS[1], unpack(ARGV))", "return 0"),
 	one("sweeper: units of dead workers are not redriven", "tasks/sweeper.go", "if redriven, err = s.redriveDead(ctx, queue, found.Dead); err != nil {", "if err != nil {"),
-	one("sweeper: lost rings are not redriven", "tasks/sweeper.go", "if !p.Live(time.Now()) || orphaned {", "if false && orphaned {"),
+	one("sweeper: lost rings are not redriven", "tasks/sweeper.go", "if p.Live(time.Now()) && !orphaned {", "if p.Live(time.Now()) || !orphaned {"),
 	one("sweeper: the outbox is not rung", "tasks/sweeper.go", "if err := s.ring(ctx, queue, found.Unrung); err != nil {", "if err := error(nil); err != nil {"),
 	one("sweeper: items are not looked at", lua+"visit.lua", "if items then", "if false then"),
 	one("sweeper: live workers get no time after an outage", "tasks/sweeper.go", "return now.Sub(c.since) >= s.w.cfg.Lease", "return now.Sub(c.since) >= 0"),
