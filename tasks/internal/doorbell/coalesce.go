@@ -1,6 +1,7 @@
 package doorbell
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -31,7 +32,7 @@ func Coalesce(rdb redis.UniversalClient) (redis.UniversalClient, error) {
 	case *redis.Client:
 		client.AddHook(&coalescer{client: client})
 	case *redis.ClusterClient:
-		client.OnNewNode(func(node *redis.Client) { node.AddHook(&coalescer{client: node}) })
+		client.OnNewNode(func(node *redis.Client) { node.AddHook(&coalescer{client: node, ofCluster: true}) })
 	default:
 		return nil, ErrClient
 	}
@@ -68,7 +69,8 @@ type patientKey struct{}
 
 // coalescer is the hook of one client of one node.
 type coalescer struct {
-	client *redis.Client
+	client    *redis.Client
+	ofCluster bool
 
 	mu      sync.Mutex
 	flying  int // lanes taken, at most lanes
@@ -82,10 +84,50 @@ type passenger struct {
 	landed chan struct{}
 }
 
+func newPassenger(cmd redis.Cmder) *passenger {
+	return &passenger{cmd: redis.NewCmd(context.Background(), cmd.Args()...), landed: make(chan struct{})}
+}
+
+// answer waits for the passenger to land, and gives the caller's own command what it brings.
+func (p *passenger) answer(ctx context.Context, own redis.Cmder) error {
+	select {
+	case <-p.landed:
+		if reply, ok := own.(*redis.Cmd); ok {
+			reply.SetVal(p.cmd.Val())
+		}
+		return p.cmd.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 func (c *coalescer) DialHook(next redis.DialHook) redis.DialHook { return next }
 
+// ProcessPipelineHook lets short pipelines of scripts fly with the others: pipelines of many goroutines would each take a
+// connection, and all but a few be closed again at once. A cluster's are left alone, since its client follows redirections
+// within them.
 func (c *coalescer) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if c.ofCluster || ctx.Value(flightKey{}) != nil || ctx.Err() != nil || len(cmds) > scriptsPerFlight || !allScripts(cmds) {
+			return next(ctx, cmds)
+		}
+		var first error
+		for i, p := range c.boardTogether(cmds) {
+			err := p.answer(ctx, cmds[i])
+			cmds[i].SetErr(err) // go-redis does so for single commands only
+			first = cmp.Or(first, err)
+		}
+		return first
+	}
+}
+
+func allScripts(cmds []redis.Cmder) bool {
+	for _, cmd := range cmds {
+		if _, ok := cmd.(*redis.Cmd); !ok || cmd.Name() != "evalsha" {
+			return false
+		}
+	}
+	return true
 }
 
 func (c *coalescer) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
@@ -102,13 +144,7 @@ func (c *coalescer) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		if len(batch) > 0 {
 			go c.fly(batch)
 		}
-		select {
-		case <-p.landed:
-			reply.SetVal(p.cmd.Val())
-			return p.cmd.Err()
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+		return p.answer(ctx, reply)
 	}
 }
 
@@ -122,7 +158,7 @@ func (c *coalescer) board(cmd redis.Cmder, patient bool) (p *passenger, batch []
 		c.flying++
 		return nil, nil
 	}
-	p = &passenger{cmd: redis.NewCmd(context.Background(), cmd.Args()...), landed: make(chan struct{})}
+	p = newPassenger(cmd)
 	c.waiting = append(c.waiting, p)
 	switch {
 	case patient:
@@ -135,6 +171,23 @@ func (c *coalescer) board(cmd redis.Cmder, patient bool) (p *passenger, batch []
 		batch = c.next()
 	}
 	return p, batch
+}
+
+// boardTogether finds places for commands that fly as soon as they can, not necessarily in one flight.
+func (c *coalescer) boardTogether(cmds []redis.Cmder) []*passenger {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	party := make([]*passenger, len(cmds))
+	for i, cmd := range cmds {
+		party[i] = newPassenger(cmd)
+	}
+	c.waiting = append(c.waiting, party...)
+	c.hurried = true
+	if c.flying < lanes {
+		c.flying++
+		go c.fly(c.next())
+	}
+	return party
 }
 
 // depart ends the patience of those who have waited for company.
@@ -183,6 +236,11 @@ func (c *coalescer) next() []*passenger {
 	return batch
 }
 
+// flight is the context of a flight, by which it is known to be one.
+var flight = context.WithValue(context.Background(), flightKey{}, true)
+
+type flightKey struct{}
+
 // fly carries batches until nobody waits. It belongs to no caller, so that nobody's context ends it; the client's own
 // time limits do.
 func (c *coalescer) fly(batch []*passenger) {
@@ -191,7 +249,7 @@ func (c *coalescer) fly(batch []*passenger) {
 		for _, p := range batch {
 			_ = pipe.Process(context.Background(), p.cmd) // it only joins the pipeline
 		}
-		_, _ = pipe.Exec(context.Background()) // each command has its own error
+		_, _ = pipe.Exec(flight) // each command has its own error
 		for _, p := range batch {
 			close(p.landed)
 		}

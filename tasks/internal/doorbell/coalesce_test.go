@@ -266,6 +266,79 @@ func TestCallerWhoLeavesHurtsNobody(t *testing.T) {
 	}
 }
 
+// pipeline sends scripts in one pipeline, and returns what each brought.
+func (h *held) pipeline(ctx context.Context, names ...string) []string {
+	replies := make([]*redis.Cmd, len(names))
+	_, _ = h.Pipelined(ctx, func(p redis.Pipeliner) error { // each has its own error
+		for i, name := range names {
+			replies[i] = p.EvalSha(ctx, name, []string{"k"})
+		}
+		return nil
+	})
+	out := make([]string, len(names))
+	for i, reply := range replies {
+		got, err := reply.Result()
+		out[i] = fmt.Sprint(got, " ", err)
+	}
+	return out
+}
+
+// Each on a connection of its own, those of many goroutines would open connections as fast as they are closed.
+func TestShortPipelinesFlyWithTheOthers(t *testing.T) {
+	h := newHeld(t)
+	answers, piped, long := make(chan string, 10), make(chan []string, 2), make(chan []string, 1)
+	for i := range lanes {
+		go h.call(t.Context(), "first", answers)
+		eventually(t, func() bool { return len(h.trips()) == i+1 })
+	}
+	go func() { piped <- h.pipeline(t.Context(), "a", "b") }()
+	eventually(t, func() bool { return h.waiting() == 2 })
+	go func() { piped <- h.pipeline(t.Context(), "c", "d", "e") }()
+	eventually(t, func() bool { return h.waiting() == 5 })
+	go h.call(t.Context(), "other", answers)
+	eventually(t, func() bool { return h.waiting() == 6 })
+	go func() { long <- h.pipeline(t.Context(), slices.Repeat([]string{"l"}, scriptsPerFlight+1)...) }()
+	eventually(t, func() bool { return len(h.trips()) == lanes+1 })
+	close(h.gate)
+	got := append(<-piped, <-piped...)
+	got = append(got, (<-long)[0])
+	for range lanes + 1 {
+		got = append(got, <-answers)
+	}
+	slices.Sort(got)
+	want := []string{"a <nil>", "b <nil>", "c <nil>", "d <nil>", "e <nil>", "first <nil>", "first <nil>", "l <nil>", "other <nil>"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]int{scriptsPerFlight + 1, 6}, h.trips()[lanes:]); diff != "" {
+		t.Errorf("trips beside the first (-want +got):\n%s", diff)
+	}
+	if got := h.pipeline(t.Context(), "after"); got[0] != "after <nil>" {
+		t.Errorf("got %q: the lanes were not freed", got)
+	}
+}
+
+// A command without an error would pass for one that was answered.
+func TestEachCommandOfAPipelineThatIsLeftHasAnError(t *testing.T) {
+	h := newHeld(t)
+	answers, left := make(chan string, 10), make(chan []string, 1)
+	ctx, leave := context.WithCancel(t.Context())
+	for i := range lanes {
+		go h.call(t.Context(), "first", answers)
+		eventually(t, func() bool { return len(h.trips()) == i+1 })
+	}
+	go func() { left <- h.pipeline(ctx, "a", "b") }()
+	eventually(t, func() bool { return h.waiting() == 2 })
+	leave()
+	if diff := cmp.Diff([]string{"<nil> context canceled", "<nil> context canceled"}, <-left); diff != "" {
+		t.Error(diff)
+	}
+	close(h.gate)
+	for range lanes {
+		<-answers
+	}
+}
+
 func TestCallerWhoseTimeIsOverTakesNoLane(t *testing.T) {
 	h := newHeld(t)
 	close(h.gate)
