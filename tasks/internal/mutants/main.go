@@ -142,7 +142,7 @@ func (l *lab) mutate(m mutation) (v verdict) {
 var stages = []struct{ folder, run string }{
 	{"tasks/internal/runstate", "Test/embedded|TestWithoutMemory"},
 	{"tasks", "ADeath|ALate|OutboxAlone|TwoSweepers"},
-	{"tasks", "TestLifeOnASingleRedis|ByHeartbeat|NobodyWorksOn|KillsItsWorkers|ClaimedWithItsTask|MayHaveEnded"},
+	{"tasks", "TestLifeOnASingleRedis|ByHeartbeat|NobodyWorksOn|KillsItsWorkers|ClaimedWithItsTask|MayHaveEnded|WithoutRoom"},
 	{"tasks", "Outage|WithoutMemory|AFlush"},
 }
 
