@@ -148,7 +148,7 @@ func (c *Client) newRun(s Submission) (RunID, runstate.NewRun, error) {
 	}
 	f := s.Bundle.Flow()
 	run := newRunID(s.Queue, f.Name, s.Key)
-	hash := "" // of an id that nobody has had before nothing else can be wanted
+	hash := "" // without a key nobody can submit the same run with another input
 	if s.Key != "" {
 		sum := sha256.Sum256(input)
 		hash = base64.RawURLEncoding.EncodeToString(sum[:12])

@@ -49,13 +49,7 @@ func (w *Worker) handle(ctx context.Context, d doorbell.Delivery) doorbell.Verdi
 	if j == nil {
 		return verdict
 	}
-	prepared := false
-	defer func() {
-		if !prepared { // it panicked: the claim ends by itself
-			j.letGo()
-		}
-	}()
-	j.work, prepared = w.prepare(j), true
+	safely(func() { j.work = w.prepare(j) }, j.letGo) // the claim ends by itself
 	return doorbell.TakeOver(func(s *doorbell.Stint) { w.workOn(s, j) })
 }
 

@@ -88,11 +88,14 @@ func (st *stay) settle(res *result, err error) doorbell.Verdict {
 
 // safely does something with the unit that is not the last. If it panics the worker lets go of the unit: a claim that is
 // extended for nobody would keep the step from all others.
-func (st *stay) safely(do func()) {
+func (st *stay) safely(do func()) { safely(do, st.letGo) }
+
+// safely calls do, and if that panics letGo too.
+func safely(do, letGo func()) {
 	done := false
 	defer func() {
 		if !done {
-			st.letGo()
+			letGo()
 		}
 	}()
 	do()

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"fourfold/tasks/internal/lua"
 )
 
 // AtTake is a script that meets each ring at the moment in which it is taken, in the same round trip and atomically with it.
@@ -21,7 +23,7 @@ type AtTake struct {
 // around returns asynq's taking script within one that has the ring met. asynq puts the ring that it takes first among the
 // active ones. A meeting that fails leaves the ring taken, and not met.
 func (a *AtTake) around(asynqs string) *redis.Script {
-	return redis.NewScript("local function take(KEYS, ARGV)\n" + asynqs + "\nend\nlocal function meet(ARGV)\n" + a.Script + `
+	return redis.NewScript(lua.Function("take", asynqs) + "local function meet(ARGV)\n" + a.Script + `
 end
 local msg = take(KEYS, ARGV)
 if not msg then return false end

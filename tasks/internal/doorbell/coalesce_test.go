@@ -318,6 +318,27 @@ func TestShortPipelinesFlyWithTheOthers(t *testing.T) {
 	}
 }
 
+// Its client follows redirections within them.
+func TestPipelinesOfAClusterAreLeftAlone(t *testing.T) {
+	h := newHeld(t)
+	h.c.ofCluster = true
+	answers, piped := make(chan string, lanes), make(chan []string, 1)
+	for i := range lanes {
+		go h.call(t.Context(), "first", answers)
+		eventually(t, func() bool { return len(h.trips()) == i+1 })
+	}
+	go func() { piped <- h.pipeline(t.Context(), "a", "b") }()
+	eventually(t, func() bool { return len(h.trips()) == lanes+1 })
+	if n := h.trips()[lanes]; n != 2 || h.waiting() != 0 {
+		t.Errorf("a trip of %d, and %d wait; want one of 2", n, h.waiting())
+	}
+	close(h.gate)
+	<-piped
+	for range lanes {
+		<-answers
+	}
+}
+
 // A command without an error would pass for one that was answered.
 func TestEachCommandOfAPipelineThatIsLeftHasAnError(t *testing.T) {
 	h := newHeld(t)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
+
+	"fourfold/tasks/internal/lua"
 )
 
 // taskType is the asynq type of the rings that a Server takes.
@@ -109,7 +111,7 @@ func (e *encoder) script(ctx context.Context, got *capture, ring Ring, timeout t
 			return nil, err
 		}
 		e.source, e.known = lesson.source, redis.NewScript(lesson.source)
-		e.ahead = redis.NewScript("local function post(KEYS, ARGV)\n" + lesson.source + "\nend\n" + aheadLua)
+		e.ahead = redis.NewScript(lua.Function("post", lesson.source) + aheadLua)
 	}
 	if got.sha != e.known.Hash() {
 		return nil, errNoCapture

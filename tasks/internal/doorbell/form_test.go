@@ -53,6 +53,9 @@ func TestAFormIsFilledInAsAsynqWouldHaveWrittenIt(t *testing.T) {
 	if n := len(e.forms.held); n != 5 {
 		t.Errorf("%d forms were learnt of 5 kinds of rings", n)
 	}
+	e.client = nil // whoever asked asynq once more would panic
+	_, err := e.encode(t.Context(), Ring{Queue: "q", ID: "q.ABCDEFGHJKMNPQRSTVWXYZABCD:1:0:0", Payload: make([]byte, 150)}, defaultTimeout)
+	must(t, err)
 }
 
 // What has no form is asynq's to write.

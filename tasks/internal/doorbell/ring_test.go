@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"fourfold/internal/redistest"
+	"fourfold/tasks/internal/lua"
 )
 
 func TestRingArrivesWhole(t *testing.T) {
@@ -176,7 +177,7 @@ func TestAPostFromWithinAnotherScriptIsARing(t *testing.T) {
 		must(t, err)
 		keys, args, err := r.Post(t.Context(), Ring{Queue: "q", ID: "7", Payload: []byte("ref")})
 		must(t, err)
-		within := redis.NewScript("local function post(KEYS, ARGV)\n" + script + "\nend\nreturn post(KEYS, ARGV)")
+		within := redis.NewScript(lua.Function("post", script) + "return post(KEYS, ARGV)")
 		for _, want := range []int64{1, 0} { // the second finds it there
 			if got, err := within.Run(t.Context(), rdb, keys, args...).Int64(); err != nil || got != want {
 				t.Errorf("answer %d, %v; want %d", got, err, want)

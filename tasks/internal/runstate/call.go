@@ -25,7 +25,7 @@ func (s *Store) queue(name string) *queueKeys {
 		return (*known)[name]
 	}
 	q := &queueKeys{
-		run: runPrefix(name), val: base(name) + "val:", kept: keptKey(name, ""),
+		run: runKey(Ref{Queue: name}), val: valKey(Ref{Queue: name}), kept: keptKey(name, ""),
 		outbox: outboxKey(name), due: dueKey(name), claims: claimsKey(name), failed: failedKey(name),
 	}
 	more := map[string]*queueKeys{}

@@ -29,8 +29,8 @@ type Post struct {
 }
 
 // Create makes the whole run at once and makes its roots runnable. With posts, one for each step without parents in
-// ascending order, the same script puts the roots' tasks into the queue; without, as when the store has no Poster, they go
-// into the outbox and are Ready for the caller to ring. Words: Created, Exists, Conflict, Unkept.
+// ascending order, the same script puts the roots' tasks into the queue, and the Change is but its word; without, as when the
+// store has no Poster, they go into the outbox and are Ready for the caller to ring. Words: Created, Exists, Conflict, Unkept.
 func (s *Store) Create(ctx context.Context, n NewRun, posts []Post) (Change, error) {
 	script := createScript
 	if len(posts) > 0 {

@@ -1,12 +1,16 @@
 package runstate
 
-import "time"
+import (
+	"time"
+
+	"fourfold/tasks/internal/lua"
+)
 
 // MeetScript is Lua that begins the unit of a doorbell in the moment in which it is taken from its queue, where that is the
 // common case: it reads the queue, the id of the doorbell, which is the Member of the entry that it answers, and then MeetArgs.
 // What it answers is read by MetBy.
 func MeetScript() string {
-	return "local function begin(KEYS, ARGV)\n" + quickBeginLua + "\nend\n" + meetLua
+	return lua.Function("begin", quickBeginLua) + meetLua
 }
 
 // MeetArgs are the terms of a claim by MeetScript. The token must be new.

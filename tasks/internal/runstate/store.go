@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"fourfold/executor"
+	"fourfold/tasks/internal/lua"
 )
 
 // Store changes and reads run state. It is safe for many goroutines; the Redis client is the caller's.
@@ -26,7 +27,7 @@ func NewStore(rdb redis.UniversalClient) *Store { return &Store{rdb: rdb} }
 // WithPoster returns a store whose Create can put tasks into the queue: script, which reads KEYS and ARGV as a script of
 // its own would, becomes a function of the one that makes the run, so that nothing can come between the two.
 func (s *Store) WithPoster(script string) *Store {
-	return &Store{rdb: s.rdb, postingCreate: redis.NewScript("local function post(KEYS, ARGV)\n" + script + "\nend\n" + createLua)}
+	return &Store{rdb: s.rdb, postingCreate: redis.NewScript(lua.Function("post", script) + createLua)}
 }
 
 // Word is what a script found.
