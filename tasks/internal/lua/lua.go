@@ -1,4 +1,3 @@
-// Package lua joins scripts for Redis.
 package lua
 
 // Function declares a script as a local function of another one, which calls it with tables for the KEYS and ARGV that it reads.
