@@ -151,7 +151,10 @@ func (r *Ringer) Post(ctx context.Context, ring Ring) (keys []string, args []any
 // Announce tells asynq's tools that the queue exists, unless that was done a moment ago. Its failure hides the queue from them
 // and harms no delivery.
 func (r *Ringer) Announce(ctx context.Context, queue string) {
-	if due := r.stale([]*call{{queue: queue}}, time.Now()); len(due) > 0 {
+	r.mu.Lock()
+	due := r.due(queue, time.Now())
+	r.mu.Unlock()
+	if due {
 		r.rdb.SAdd(ctx, allQueues, queue)
 	}
 }
@@ -178,12 +181,21 @@ func (r *Ringer) stale(calls []*call, now time.Time) []string {
 	defer r.mu.Unlock()
 	var due []string
 	for _, c := range calls {
-		if last, ok := r.announced[c.queue]; !ok || now.Sub(last) >= announceEvery {
-			r.announced[c.queue] = now
+		if r.due(c.queue, now) {
 			due = append(due, c.queue)
 		}
 	}
 	return due
+}
+
+// due says whether the queue is to be announced, and takes it as announced. It is called under the lock.
+func (r *Ringer) due(queue string, now time.Time) bool {
+	last, ok := r.announced[queue]
+	if ok && now.Sub(last) < announceEvery {
+		return false
+	}
+	r.announced[queue] = now
+	return true
 }
 
 // forget makes the next ring announce the queue again: a server without the script may have lost more.

@@ -126,7 +126,13 @@ var mutations = []mutation{
 	one("items: degraded failures fail the step", lua+"settle.lua", "if outcome == FAILED and flagged(step, 'n') then", "if false then"),
 
 	// Submitting.
-	one("create: a run is never visited", lua+"create.lua", "call('ZADD', KEYS[4], now + ARGV[7], id)", ""),
-	one("key: another input is taken for the same", lua+"create.lua", "if held == ARGV[2] then return", "if held then return"),
+	one("create: a run is never visited", lua+"create.lua", "if #due > 0 then call('ZADD', KEYS[2], unpack(due)) end", ""),
+	one("create: one run's failure is that of all that are made with it", lua+"create.lua", "pcall(make, k, a)", "true, make(k, a)"),
+	one("create: a run without a trace has that of another", lua+"create.lua", "local last = ARGV[a + 4] == '' and common or common + 2", "local last = common + 2"),
+	{"create: what is made in part is never visited", []change{
+		{lua + "create.lua", "due[#due + 1], due[#due + 2] = visit, id\n", ""},
+		{lua + "create.lua", "call('HSET', KEYS[k + 2], 'input', ARGV[a + 3])\n", "call('HSET', KEYS[k + 2], 'input', ARGV[a + 3]) due[#due + 1], due[#due + 2] = visit, id\n"},
+	}},
+	one("key: another input is taken for the same", lua+"create.lua", "return held == ARGV[a + 2] and 'exists' or 'conflict'", "return 'exists'"),
 	one("key: each submit is a run of its own", "tasks/id.go", `if key == "" {`, "if true {"),
 }

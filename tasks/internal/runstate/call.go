@@ -37,7 +37,8 @@ func (s *Store) queue(name string) *queueKeys {
 	return q
 }
 
-// command is a call of a script: its keys, then its arguments. Nothing of it is copied on its way to the connection.
+// command is a call of a script: its keys, then its arguments. Nothing of it is copied on its way to the connection, which
+// takes texts also by pointer; the first key is none.
 type command struct {
 	words []any // the first three are the call's own
 	keys  int
@@ -72,7 +73,12 @@ func (s *Store) ask(ctx context.Context, script *redis.Script, c command) (any, 
 func (c *command) keyNames() []string {
 	names := make([]string, c.keys)
 	for i, key := range c.words[3 : 3+c.keys] {
-		names[i], _ = key.(string)
+		switch key := key.(type) {
+		case string:
+			names[i] = key
+		case *string:
+			names[i] = *key
+		}
 	}
 	return names
 }

@@ -19,15 +19,22 @@ type Store struct {
 	rdb           redis.UniversalClient
 	postingCreate *redis.Script // createScript with the queue's own script in it; nil: none
 	queues        atomic.Pointer[map[string]*queueKeys]
+	births        gather[kind, *birth]
 }
 
 // NewStore returns a store over rdb.
-func NewStore(rdb redis.UniversalClient) *Store { return &Store{rdb: rdb} }
+func NewStore(rdb redis.UniversalClient) *Store {
+	s := &Store{rdb: rdb}
+	s.births.do = s.create
+	return s
+}
 
 // WithPoster returns a store whose Create can put tasks into the queue: script, which reads KEYS and ARGV as a script of
 // its own would, becomes a function of the one that makes the run, so that nothing can come between the two.
 func (s *Store) WithPoster(script string) *Store {
-	return &Store{rdb: s.rdb, postingCreate: redis.NewScript(lua.Function("post", script) + createLua)}
+	posting := NewStore(s.rdb)
+	posting.postingCreate = redis.NewScript(lua.Function("post", script) + createLua)
+	return posting
 }
 
 // Word is what a script found.
