@@ -98,8 +98,9 @@ func TestEveryScriptIsKnownByName(t *testing.T) {
 			calls[f.system] = f.median()
 		}
 	}
-	for _, name := range []string{"asynq: take", "asynq: done", "asynq: enqueue"} {
-		if calls[name] < 0.3 {
+	// Those of ours serve several steps and runs at once.
+	for name, least := range map[string]float64{"asynq: take": 0.3, "asynq: done": 0.3, createName: 0.001, "quick_complete": 0.01} {
+		if calls[name] < least {
 			t.Errorf("%s: %.2f calls a step; the scripts seen are %v", name, calls[name], calls)
 		}
 	}

@@ -71,15 +71,19 @@ func (s *session) tellScripts(names map[string]string, log []redis.SlowLog, step
 	}
 }
 
-// scriptNames maps the SHA-1 by which Redis knows each of our scripts to its name.
+// scriptNames maps the SHA-1 by which Redis knows each of our scripts to its name. What they begin with is in files of its own.
 func scriptNames(lua string) (map[string]string, error) {
 	files, err := filepath.Glob(filepath.Join(lua, "*.lua"))
 	if err != nil {
 		return nil, err
 	}
-	prelude, err := os.ReadFile(filepath.Join(lua, "prelude.lua"))
-	if err != nil {
-		return nil, err
+	heads := []string{""}
+	for _, file := range []string{"prelude.lua", "answer.lua"} {
+		head, err := os.ReadFile(filepath.Join(lua, file))
+		if err != nil {
+			return nil, err
+		}
+		heads = append(heads, string(head))
 	}
 	names := map[string]string{}
 	for _, file := range files {
@@ -88,15 +92,18 @@ func scriptNames(lua string) (map[string]string, error) {
 			return nil, err
 		}
 		name := strings.TrimSuffix(filepath.Base(file), ".lua")
-		for _, text := range []string{string(body), string(prelude) + string(body)} {
-			sum := sha1.Sum([]byte(text)) //nolint:gosec // see the import
+		for _, head := range heads {
+			sum := sha1.Sum([]byte(head + string(body))) //nolint:gosec // see the import
 			names[hex.EncodeToString(sum[:])] = name
 		}
 	}
 	return names, nil
 }
 
-// asynqScript tells asynq's scripts apart by their keys.
+// createName is of our script with asynq's in it: its text is put together when a client is made.
+const createName = "create, with asynq's enqueue in it"
+
+// asynqScript tells asynq's scripts, and ours with one of them in it, apart by their keys.
 func asynqScript(args []string) string {
 	var kinds []string
 	for _, arg := range args[3:] {
@@ -111,7 +118,7 @@ func asynqScript(args []string) string {
 	case strings.HasPrefix(words, "active lease t processed"):
 		return "asynq: done"
 	case strings.HasPrefix(words, "t pending"):
-		return "asynq: enqueue"
+		return createName
 	default:
 		return fmt.Sprintf("asynq: other (%s)", words)
 	}

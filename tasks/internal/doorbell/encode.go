@@ -21,13 +21,30 @@ const taskType = "fourfold:step"
 // unknown task types count (see failed), so it is never reached by work that is merely slow, busy or cut short (D5).
 const maxRetry = 25
 
-// call is one ring as asynq's client would send it: a script, its keys and its arguments.
+// call is one ring as asynq's client would send it.
 type call struct {
 	script *redis.Script
-	keys   []string
-	args   []any
+	words  []any // its keys, then its arguments
+	keys   int
 	queue  string
 	at     int // position among the rings handed to Ring
+}
+
+// command is the call by the script's name.
+func (c *call) command(ctx context.Context) *redis.Cmd {
+	words := make([]any, 0, askedKeys+len(c.words))
+	cmd := redis.NewCmd(ctx, append(append(words, "evalsha", c.script.Hash(), c.keys), c.words...)...)
+	cmd.SetFirstKeyPos(askedKeys) // a cluster's client goes by it
+	return cmd
+}
+
+// inFull is the call to a server that does not know the script.
+func (c *call) inFull(ctx context.Context, rdb redis.Scripter) error {
+	keys := make([]string, c.keys)
+	for i := range keys {
+		keys[i], _ = c.words[i].(string)
+	}
+	return c.script.Eval(ctx, rdb, keys, c.words[c.keys:]...).Err()
 }
 
 // encoder lets asynq's own client write rings without sending them. That client works on a go-redis client whose hook
@@ -65,7 +82,7 @@ func (e *encoder) encode(ctx context.Context, ring Ring, timeout time.Duration) 
 			return nil, err
 		}
 	}
-	if ring.Ahead && len(c.keys) > 1 && c.keys[1] == queueKey(ring.Queue, "pending") {
+	if ring.Ahead && c.keys > 1 && c.words[1] == any(queueKey(ring.Queue, "pending")) {
 		c.script = e.ahead // which was learnt with the first message
 	}
 	return c, nil
@@ -88,7 +105,12 @@ func (e *encoder) ask(ctx context.Context, ring Ring, timeout time.Duration) (*c
 	if err != nil {
 		return nil, err
 	}
-	return &call{script: script, keys: got.keys, args: got.args, queue: ring.Queue}, nil
+	c := &call{script: script, keys: len(got.keys), queue: ring.Queue}
+	for _, key := range got.keys {
+		c.words = append(c.words, key)
+	}
+	c.words = append(c.words, got.args...)
+	return c, nil
 }
 
 // enqueue hands the ring to asynq's client. Timeout, not Deadline: past a deadline asynq would no longer deliver (D7).

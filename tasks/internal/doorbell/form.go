@@ -18,15 +18,12 @@ import (
 // form is what asynq sends for a ring, with gaps.
 type form struct {
 	script *redis.Script
-	keys   []text
-	args   []any // text, message, nanos, or what is always the same
+	words  []any // text, message, nanos, or what is always the same
+	keys   int
 }
 
 // text is a text with a gap for the ring's id.
-type text struct {
-	before, after string
-	gap           bool
-}
+type text struct{ before, after string }
 
 // message is an encoded task of some ring, and where that ring's id and payload are in it.
 type message struct {
@@ -37,12 +34,7 @@ type message struct {
 // nanos is the time of the call.
 type nanos struct{}
 
-func (t text) fill(id string) string {
-	if !t.gap {
-		return t.before
-	}
-	return t.before + id + t.after
-}
+func (t text) fill(id string) string { return t.before + id + t.after }
 
 func (m message) fill(ring Ring) []byte {
 	out := bytes.Clone(m.encoded)
@@ -53,23 +45,24 @@ func (m message) fill(ring Ring) []byte {
 
 // fill returns what asynq would send for a ring of the form's kind.
 func (f *form) fill(ring Ring) *call {
-	c := &call{script: f.script, keys: make([]string, len(f.keys)), args: make([]any, len(f.args)), queue: ring.Queue}
-	for i, key := range f.keys {
-		c.keys[i] = key.fill(ring.ID)
-	}
-	for i, arg := range f.args {
-		switch a := arg.(type) {
-		case text:
-			c.args[i] = a.fill(ring.ID)
-		case message:
-			c.args[i] = a.fill(ring)
-		case nanos:
-			c.args[i] = time.Now().UnixNano()
-		default:
-			c.args[i] = a
-		}
+	c := &call{script: f.script, words: make([]any, len(f.words)), keys: f.keys, queue: ring.Queue}
+	for i, word := range f.words {
+		c.words[i] = fillIn(word, ring)
 	}
 	return c
+}
+
+func fillIn(word any, ring Ring) any {
+	switch w := word.(type) {
+	case text:
+		return w.fill(ring.ID)
+	case message:
+		return w.fill(ring)
+	case nanos:
+		return time.Now().UnixNano()
+	default:
+		return w
+	}
 }
 
 // example is a ring, and what asynq sends for it.
@@ -86,47 +79,47 @@ func (e example) during(nanos int64) bool {
 
 // formOf makes a form of an example; ok is false for one that cannot be filled in.
 func formOf(e example) (f *form, ok bool) {
-	f = &form{script: e.sent.script}
-	for _, key := range e.sent.keys {
-		f.keys = append(f.keys, textOf(key, e.ring.ID))
-	}
-	for _, arg := range e.sent.args {
-		switch a := arg.(type) {
+	f = &form{script: e.sent.script, keys: e.sent.keys}
+	for _, word := range e.sent.words {
+		switch w := word.(type) {
 		case string:
-			f.args = append(f.args, textOf(a, e.ring.ID))
+			f.words = append(f.words, textOf(w, e.ring.ID))
 		case []byte:
-			m := message{encoded: a, id: bytes.Index(a, []byte(e.ring.ID)), payload: bytes.Index(a, e.ring.Payload)}
+			m := message{encoded: w, id: bytes.Index(w, []byte(e.ring.ID)), payload: bytes.Index(w, e.ring.Payload)}
 			if m.id < 0 || m.payload < 0 {
 				return nil, false
 			}
-			f.args = append(f.args, m)
+			f.words = append(f.words, m)
 		case int64:
-			if e.during(a) {
-				f.args = append(f.args, nanos{})
+			if e.during(w) {
+				f.words = append(f.words, nanos{})
 				continue
 			}
-			f.args = append(f.args, a)
+			f.words = append(f.words, w)
 		default:
-			f.args = append(f.args, a)
+			f.words = append(f.words, w)
 		}
 	}
 	return f, true
 }
 
-func textOf(s, id string) text {
-	before, after, gap := strings.Cut(s, id)
-	return text{before, after, gap}
+// textOf is a text with a gap where s has the id, or s.
+func textOf(s, id string) any {
+	if before, after, gap := strings.Cut(s, id); gap {
+		return text{before, after}
+	}
+	return s
 }
 
 // gives says whether filling the form in gives the example.
 func (f *form) gives(e example) bool {
 	filled := f.fill(e.ring)
-	if len(filled.args) != len(e.sent.args) {
+	if len(filled.words) != len(e.sent.words) {
 		return false
 	}
-	for i, arg := range e.sent.args {
-		if at, ok := arg.(int64); ok && f.args[i] == any(nanos{}) && e.during(at) {
-			filled.args[i] = at
+	for i, word := range e.sent.words {
+		if at, ok := word.(int64); ok && f.words[i] == any(nanos{}) && e.during(at) {
+			filled.words[i] = at
 		}
 	}
 	return reflect.DeepEqual(filled, e.sent)

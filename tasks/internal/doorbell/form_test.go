@@ -16,11 +16,8 @@ import (
 func sent(t *testing.T, c *call, err error) []any {
 	t.Helper()
 	must(t, err)
-	out := []any{c.script.Hash(), c.queue}
-	for _, key := range c.keys {
-		out = append(out, key)
-	}
-	for _, arg := range c.args {
+	out := []any{c.script.Hash(), c.queue, c.keys}
+	for _, arg := range c.words {
 		if _, now := arg.(int64); now {
 			arg = "the time"
 		}
@@ -83,15 +80,15 @@ func TestSomeRingsHaveNoForm(t *testing.T) {
 		{"headers", func(r *Ring) { r.Headers = map[string]string{"traceparent": "00-1-2-01"} }, asIs},
 		{"a short id", func(r *Ring) { r.ID = "q.1" }, asIs},
 		{"no payload", func(r *Ring) { r.Payload = nil }, asIs},
-		{"a number that changes", nil, func(_ Ring, c *call) { c.args = append(c.args, int64(calls)) }},
-		{"a text that changes", nil, func(_ Ring, c *call) { c.args = append(c.args, rand.Text()) }},
+		{"a number that changes", nil, func(_ Ring, c *call) { c.words = append(c.words, int64(calls)) }},
+		{"a text that changes", nil, func(_ Ring, c *call) { c.words = append(c.words, rand.Text()) }},
 		{"a checksum in the message", nil, func(r Ring, c *call) {
-			c.args[0] = binary.BigEndian.AppendUint32(c.args[0].([]byte), uint32(r.ID[3])<<8|uint32(r.ID[4])<<16|uint32(r.ID[5]))
+			c.words[c.keys] = binary.BigEndian.AppendUint32(c.words[c.keys].([]byte), uint32(r.ID[3])<<8|uint32(r.ID[4])<<16|uint32(r.ID[5]))
 		}},
 		{"an id that is written otherwise", nil, func(r Ring, c *call) {
-			c.args[0] = bytes.ReplaceAll(c.args[0].([]byte), []byte(r.ID), []byte(strings.ToLower(r.ID)))
+			c.words[c.keys] = bytes.ReplaceAll(c.words[c.keys].([]byte), []byte(r.ID), []byte(strings.ToLower(r.ID)))
 		}},
-		{"one argument more now and then", nil, func(_ Ring, c *call) { c.args = append(c.args, make([]any, calls%2)...) }},
+		{"one argument more now and then", nil, func(_ Ring, c *call) { c.words = append(c.words, make([]any, calls%2)...) }},
 	} {
 		ring := like
 		if c.ring != nil {

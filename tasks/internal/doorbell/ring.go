@@ -111,13 +111,16 @@ func (r *Ringer) send(ctx context.Context, calls []*call, sheet *failures) {
 	stale := r.stale(calls, time.Now())
 	if len(calls) == 1 && len(stale) == 0 {
 		c := calls[0]
-		r.settle(ctx, c, c.script.EvalSha(ctx, r.rdb, c.keys, c.args...), sheet)
+		reply := c.command(ctx)
+		_ = r.rdb.Process(ctx, reply) // it has the error
+		r.settle(ctx, c, reply, sheet)
 		return
 	}
 	replies := make([]*redis.Cmd, len(calls))
 	_, _ = r.rdb.Pipelined(ctx, func(p redis.Pipeliner) error { // each command has its own error
 		for i, c := range calls {
-			replies[i] = c.script.EvalSha(ctx, p, c.keys, c.args...)
+			replies[i] = c.command(ctx)
+			_ = p.Process(ctx, replies[i]) // it only joins the pipeline
 		}
 		for _, queue := range stale {
 			p.SAdd(ctx, allQueues, queue) // its failure hides the queue from asynq's tools and harms no delivery
@@ -140,12 +143,12 @@ func (r *Ringer) Poster(ctx context.Context) (script string, err error) {
 
 // Post returns the keys and arguments of Poster's script that deliver the ring. Errors: ErrInvalidRing, and those of a
 // version of asynq that does something else.
-func (r *Ringer) Post(ctx context.Context, ring Ring) (keys []string, args []any, err error) {
+func (r *Ringer) Post(ctx context.Context, ring Ring) (keys, args []any, err error) {
 	c, err := r.encode(ctx, ring)
 	if err != nil {
 		return nil, nil, err
 	}
-	return c.keys, c.args, nil
+	return c.words[:c.keys:c.keys], c.words[c.keys:], nil
 }
 
 // Announce tells asynq's tools that the queue exists, unless that was done a moment ago. Its failure hides the queue from them
@@ -163,7 +166,7 @@ func (r *Ringer) Announce(ctx context.Context, queue string) {
 func (r *Ringer) settle(ctx context.Context, c *call, reply *redis.Cmd, sheet *failures) {
 	err := reply.Err()
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
-		err = c.script.Eval(ctx, r.rdb, c.keys, c.args...).Err()
+		err = c.inFull(ctx, r.rdb)
 		r.forget(c.queue)
 	}
 	if err != nil {

@@ -31,11 +31,11 @@ var mutations = []mutation{
 	// A step that is done.
 	one("begin: no checkpoint, a done step is claimed again", lua+"begin.lua", checkpoint, reopened),
 	one("complete: no guard, a done step is settled again", lua+"complete.lua", checkpoint, reopened),
-	one("complete: no guard, quick", lua+"quick_complete.lua", "or not carried then return { 'slow' } end", "then return { 'slow' } end carried = carried or ''"),
+	one("complete: no guard, quick", lua+"quick_complete.lua", "or not carried then return 'slow' end", "then return 'slow' end carried = carried or ''"),
 	one("begin: an earlier generation's task works", lua+"begin.lua", "if R.gen ~= ARGV[2] then return { 'stale' } end", ""),
 	one("begin: an earlier generation's task works, quick", lua+"quick_begin.lua", "or gen ~= ARGV[2] or", "or"),
 	one("complete: an earlier generation's task settles", lua+"complete.lua", "if R.gen ~= ARGV[2] then return { 'stale' } end", ""),
-	one("complete: an earlier generation's task settles, quick", lua+"quick_complete.lua", "or gen ~= ARGV[2] or", "or"),
+	one("complete: an earlier generation's task settles, quick", lua+"quick_complete.lua", "or gen ~= generation or", "or"),
 
 	// Claims.
 	one("begin: no claim is respected", lua+"begin.lua", "if till and tonumber(till) > now then return { 'busy' } end", ""),
@@ -43,7 +43,7 @@ var mutations = []mutation{
 	one("beat: a lost claim is called held", lua+"beat.lua", "and got[2] == ARGV[i + 3] then", "then"),
 	one("beat: it begins with what needs memory", lua+"beat.lua", "redis.call('ZREM', KEYS[1], member)", ""),
 	{"complete: it begins with what needs memory, quick", []change{
-		{lua + "quick_complete.lua", "call('ZREM', KEYS[5], prefix .. step) -- first", "-- first"},
+		{lua + "quick_complete.lua", "call('ZREM', KEYS[3], freed[1])", "freed[2] = freed[1]"},
 		{lua + "quick_complete.lua", "call('HDEL', run, 'c' .. step)", ""},
 	}},
 	one("begin: a repeated command counts as a delivery", lua+"begin.lua", "(holder == ARGV[4] and 0 or 1)", "1"),
@@ -65,6 +65,9 @@ var mutations = []mutation{
 
 	// Markers and edges.
 	one("join: minimum for maximum, in Lua", lua+"prelude.lua", "return sa > sb and a or b end", "return sa < sb and a or b end"),
+	one("complete: of those that end together, one claim alone is freed", lua+"quick_complete.lua", "if freed[2] then call('ZREM', KEYS[3], unpack(freed, 2)) end", ""),
+	one("complete: markers that were not clear stay so for the others", lua+"quick_complete.lua", "  clear = true\n", ""),
+	one("end: a finished run is visited again, quick", lua+"quick_complete.lua", "if ended[1] then call('ZREM', KEYS[2], unpack(ended)) end", ""),
 	one("join: minimum for maximum, quick", lua+"quick_complete.lua", "return sa > sb and a or b", "return sa < sb and a or b"),
 	one("join: the later step is named, in Lua", lua+"prelude.lua", "return ia < ib and a or b end", "return ia > ib and a or b end"),
 	one("join: equal severities are not told apart, quick", lua+"quick_complete.lua", "if sa == sb then clear = false end", ""),
@@ -82,7 +85,7 @@ var mutations = []mutation{
 
 	// The outbox and what rings again.
 	one("outbox: nothing is written", lua+"prelude.lua", "  call('ZADD', outbox, at, member(unit) .. ':' .. redrive)", ""),
-	one("outbox: nothing is written, quick", lua+"quick_complete.lua", "call('ZADD', KEYS[3], now + 2000, prefix .. ready[i] .. ':0')", ""),
+	one("outbox: nothing is written, quick", lua+"quick_complete.lua", "call('ZADD', KEYS[1], now + 2000, prefix .. ready[i] .. ':0')", ""),
 	{"outbox: taken off before it is rung", []change{{
 		"tasks/relay.go", "	if err := r.ringer.Ring(ctx, rings...); err != nil {\n		return err\n	}\n	return r.store.Rung(ctx, run.Queue(), entries...)",
 		"	if err := r.store.Rung(ctx, run.Queue(), entries...); err != nil {\n		return err\n	}\n	return r.ringer.Ring(ctx, rings...)",
@@ -96,7 +99,7 @@ var mutations = []mutation{
 	one("sweeper: runs are visited as soon as an outage is over", "tasks/sweeper.go", "if settled && visits {", "if visits {"),
 	one("worker: what is paid for is not recorded after an outage", "tasks/runner.go", "if !pause(give, wait) || w.stopped.Err() != nil {", "if true {"),
 	one("worker: going on is not tied to its claim", lua+"prelude.lua", "claim(unit, onward.token, onward.lease, 0, 1,", "claim(unit, 'nobody', onward.lease, 0, 1,"),
-	one("worker: going on takes no claim, quick", lua+"quick_complete.lua", "call('ZADD', KEYS[5], now + ARGV[9], prefix .. taken[1])", ""),
+	one("worker: going on takes no claim, quick", lua+"quick_complete.lua", "if held[1] then call('ZADD', KEYS[3], unpack(held)) end", ""),
 	one("worker: a draining one goes on", "tasks/onward.go", "if w.draining.Load() ||", "if"),
 
 	// Endings from outside.

@@ -37,8 +37,7 @@ func (s *Store) queue(name string) *queueKeys {
 	return q
 }
 
-// command is a call of a script: its keys, then its arguments. Nothing of it is copied on its way to the connection, which
-// takes texts also by pointer; the first key is none.
+// command is a call of a script: its keys, then its arguments. Nothing of it is copied on its way to the connection.
 type command struct {
 	words []any // the first three are the call's own
 	keys  int
@@ -73,12 +72,7 @@ func (s *Store) ask(ctx context.Context, script *redis.Script, c command) (any, 
 func (c *command) keyNames() []string {
 	names := make([]string, c.keys)
 	for i, key := range c.words[3 : 3+c.keys] {
-		switch key := key.(type) {
-		case string:
-			names[i] = key
-		case *string:
-			names[i] = *key
-		}
+		names[i], _ = key.(string)
 	}
 	return names
 }

@@ -23,10 +23,7 @@ type NewRun struct {
 const FirstVisit = 10 * time.Second
 
 // Post is how the task of a root is put into its queue: what Poster's script takes.
-type Post struct {
-	Keys []string
-	Args []any
-}
+type Post struct{ Keys, Args []any }
 
 // Create makes the whole run at once and makes its roots runnable. With posts, one for each step without parents in
 // ascending order, the same script puts the roots' tasks into the queue, and the Change is but its word; without, as when the
@@ -35,54 +32,40 @@ type Post struct {
 // Runs of one kind that many goroutines make are made by one script; each has its own answer. Whoever leaves early, since ctx
 // has ended, must leave Input as it is.
 func (s *Store) Create(ctx context.Context, n NewRun, posts []Post) (Change, error) {
-	if err := ctx.Err(); err != nil {
+	said, err := s.births.ask(ctx, n.kind(posts), s.birth(n, posts))
+	if err != nil {
 		return Change{}, err
 	}
-	b := s.newBirth(n, posts)
-	s.births.want(n.kind(posts), b)
-	select {
-	case <-b.done:
-		return n.created(b.word, len(posts) > 0), b.err
-	case <-ctx.Done():
-		return Change{}, ctx.Err()
+	word, _ := said.(string)
+	c := Change{Word: Word(word)}
+	if c.Word == Created && len(posts) == 0 {
+		c.Generation, c.Open = 1, n.Shape.steps
+		for _, root := range n.Shape.Roots {
+			c.Ready = append(c.Ready, Ready{Unit: Step(root)})
+		}
 	}
+	return c, nil
 }
 
-// created is the Change of a word of create's.
-func (n NewRun) created(word Word, posted bool) Change {
-	c := Change{Word: word}
-	if word != Created || posted {
-		return c
-	}
-	c.Generation, c.Open = 1, n.Shape.steps
-	for _, root := range n.Shape.Roots {
-		c.Ready = append(c.Ready, Ready{Unit: Step(root)})
-	}
-	return c
-}
-
-// birth is a run that is being made.
-type birth struct {
-	run, val        string // keys
-	id, head, trace string
-	input           []byte
-	posts           []Post
-
-	word Word
-	err  error
-	done chan struct{} // closed when the word or the error is known
-}
-
-func (s *Store) newBirth(n NewRun, posts []Post) *birth {
+// birth is the run's share of the script that makes it.
+func (s *Store) birth(n NewRun, posts []Post) *share {
+	k := n.kind(posts)
+	nkeys := 2 + len(posts)*k.keys
+	words := make([]any, 0, nkeys+4+len(posts)*k.args)
 	q := s.queue(n.Queue)
-	return &birth{
-		run: q.run + n.Run, val: q.val + n.Run, id: n.Run, head: n.Shape.head + n.InputHash, trace: n.Trace, input: n.Input,
-		posts: posts, done: make(chan struct{}),
+	words = append(words, q.run+n.Run, q.val+n.Run)
+	for _, p := range posts {
+		words = append(words, p.Keys...)
 	}
+	words = append(words, n.Run, n.Shape.head+n.InputHash, n.Input, n.Trace)
+	for _, p := range posts {
+		words = append(words, p.Args...)
+	}
+	return newShare(nkeys, words...)
 }
 
-// kind is what runs that one script makes have in common.
-type kind struct {
+// birthKind is what runs that one script makes have in common.
+type birthKind struct {
 	queue             string
 	shape             *Shape
 	window, retention time.Duration
@@ -92,10 +75,10 @@ type kind struct {
 	large             bool // it has a script to itself
 }
 
-func (n NewRun) kind(posts []Post) kind {
-	k := kind{
+func (n NewRun) kind(posts []Post) birthKind {
+	k := birthKind{
 		queue: n.Queue, shape: n.Shape, window: n.Window, retention: n.Retention, failFast: n.FailFast, onDone: n.OnDone,
-		large: len(n.Input) > largeInput,
+		large: len(n.Input) > largeValue,
 	}
 	if len(posts) > 0 {
 		k.keys, k.args = len(posts[0].Keys), len(posts[0].Args)
@@ -105,75 +88,35 @@ func (n NewRun) kind(posts []Post) kind {
 
 // Bounds of one script: Redis serves nobody else meanwhile.
 const (
-	mostBorn      = 16
-	mostTextsBorn = 2048 // fields of runs, and what posts take
-	largeInput    = 64 << 10
+	mostAtOnce = 16
+	mostWords  = 2048 // fields of runs, and what posts take
+	largeValue = 64 << 10
 )
 
 // most is how many runs of the kind one script makes.
-func (k kind) most() int {
+func (k birthKind) most() int {
 	if k.large {
 		return 1
 	}
 	each := len(k.shape.fields) + len(k.shape.Roots)*(k.keys+k.args)
-	return max(1, min(mostBorn, mostTextsBorn/max(1, each)))
+	return max(1, min(mostAtOnce, mostWords/max(1, each)))
 }
 
-// create makes runs of one kind, and tells each what became of it.
-func (s *Store) create(k kind, births []*birth) {
-	defer func() {
-		for _, b := range births {
-			close(b.done)
-		}
-	}()
+// create makes runs of one kind.
+func (s *Store) create(k birthKind, births []*share) {
 	script := createScript
 	if k.keys > 0 {
 		script = s.postingCreate
 	}
-	answer, err := s.ask(context.Background(), script, k.command(s.queue(k.queue), births))
-	words := list(answer)
-	for i, b := range births {
-		switch {
-		case err != nil:
-			b.err = err
-		case answer == any(string(Unkept)):
-			b.word = Unkept
-		case i >= len(words):
-			b.err = errRecord
-		default:
-			word, _ := words[i].(string)
-			b.word = Word(word)
-			b.err, _ = words[i].(error)
-		}
-	}
-}
-
-func (k kind) command(q *queueKeys, births []*birth) command {
-	roots := len(k.shape.Roots)
-	c := newCommand(3+len(births)*(2+roots*k.keys), 8+roots+len(k.shape.fields)+len(births)*(4+roots*k.args))
-	c.add(q.outbox, q.due, q.kept+k.shape.BundleSHA)
-	for _, b := range births {
-		c.add(&b.run, &b.val)
-		for _, p := range b.posts {
-			for _, key := range p.Keys {
-				c.add(key)
-			}
-		}
-	}
+	q, roots := s.queue(k.queue), k.shape.Roots
 	window := strconv.FormatInt(k.window.Milliseconds(), 10)
-	c.add(k.shape.steps, window, window+"|"+strconv.FormatInt(k.retention.Milliseconds(), 10)+"|"+flag(k.failFast)+"|"+k.onDone,
-		FirstVisit.Milliseconds(), roots, k.keys, k.args, len(k.shape.fields))
-	for _, root := range k.shape.Roots {
-		c.add(root)
+	args := make([]any, 0, 8+len(roots)+len(k.shape.fields))
+	args = append(args, k.shape.steps, window, window+"|"+strconv.FormatInt(k.retention.Milliseconds(), 10)+"|"+flag(k.failFast)+"|"+k.onDone,
+		FirstVisit.Milliseconds(), len(roots), k.keys, k.args, len(k.shape.fields))
+	for _, root := range roots {
+		args = append(args, root)
 	}
-	c.add(k.shape.fields...)
-	for _, b := range births {
-		c.add(&b.id, &b.head, b.input, &b.trace)
-		for _, p := range b.posts {
-			c.add(p.Args...)
-		}
-	}
-	return c
+	s.serve(script, []any{q.outbox, q.due, q.kept + k.shape.BundleSHA}, append(args, k.shape.fields...), births)
 }
 
 func flag(b bool) string {

@@ -1,6 +1,9 @@
 package runstate
 
 import (
+	"context"
+	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -16,27 +19,38 @@ func (s size) most() int { return int(s) }
 
 // workshop takes a second for whatever it is given, and writes down what it was.
 type workshop struct {
-	gather[size, int]
+	gather[size]
 	mu   sync.Mutex
 	done [][]int
 }
 
 func newWorkshop() *workshop {
 	w := &workshop{}
-	w.do = func(_ size, things []int) {
+	w.do = func(_ size, shares []*share) {
 		time.Sleep(time.Second)
+		var things []int
+		for _, sh := range shares {
+			thing, _ := sh.args[0].(int)
+			things = append(things, thing)
+		}
 		w.mu.Lock()
-		defer w.mu.Unlock()
 		w.done = append(w.done, things)
+		w.mu.Unlock()
+		for i, sh := range shares {
+			sh.said = things[i]
+			close(sh.done)
+		}
 	}
 	return w
 }
+
+func thing(i int) *share { return newShare(0, i) }
 
 func TestWhatIsWantedMeanwhileIsDoneTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorkshop()
 		for i := range 10 {
-			w.want(3, i)
+			w.want(3, thing(i))
 			synctest.Wait() // else the first would wait for company
 		}
 		time.Sleep(time.Minute)
@@ -67,10 +81,10 @@ func TestKindsDoNotWaitForEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorkshop()
 		for i := range 20 {
-			w.want(1, i)
+			w.want(1, thing(i))
 		}
 		begun := time.Now()
-		w.want(2, 100)
+		w.want(2, thing(100))
 		time.Sleep(time.Second)
 		synctest.Wait()
 		w.mu.Lock()
@@ -94,19 +108,48 @@ func TestABurstIsDoneTogetherFromTheStart(t *testing.T) {
 		w := newWorkshop()
 		var callers sync.WaitGroup
 		for i := range 100 {
-			callers.Go(func() { w.want(16, i) })
+			callers.Go(func() {
+				if said, err := w.ask(t.Context(), 16, thing(i)); said != i || err != nil {
+					t.Errorf("of %d was said %v, %v", i, said, err)
+				}
+			})
 		}
 		callers.Wait()
-		time.Sleep(time.Minute)
-		synctest.Wait()
 		total := 0
 		for _, things := range w.done {
 			if total += len(things); len(things) > 16 {
 				t.Errorf("%d were done together", len(things))
 			}
 		}
-		if total != 100 {
-			t.Errorf("%d of 100 were done", total)
+		if total != 100 || len(w.done) > 10 { // 7, if nobody were late
+			t.Errorf("%d of 100 were done, by %d calls", total, len(w.done))
+		}
+	})
+}
+
+func TestWhoLeavesEarlyLeavesTheOthersBe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorkshop()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		var stays sync.WaitGroup
+		stays.Go(func() {
+			if said, err := w.ask(t.Context(), 16, thing(1)); said != 1 || err != nil {
+				t.Errorf("was said %v, %v", said, err)
+			}
+		})
+		if _, err := w.ask(ctx, 16, thing(2)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		if _, err := w.ask(ctx, 16, thing(3)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error("after the end:", err)
+		}
+		stays.Wait()
+		synctest.Wait()
+		for _, things := range w.done {
+			if slices.Contains(things, 3) {
+				t.Error("what nobody waits for any more was begun")
+			}
 		}
 	})
 }

@@ -38,6 +38,17 @@ func (s *Store) Complete(ctx context.Context, t Task, e Ending) (Change, error) 
 
 // completeQuickly asks the quick script; done is false when it says that it is not for this case.
 func (s *Store) completeQuickly(ctx context.Context, t Task, e Ending) (c Change, done bool, err error) {
+	got, err := s.endings.ask(ctx, endingKind{t.Queue, len(e.Value) > largeValue}, s.ending(t, e))
+	if err != nil || got == any(string(slow)) {
+		return Change{}, false, err
+	}
+	said, _ := got.(string)
+	c, err = decodeSettled(said, t.Unit.Step, e.Outcome)
+	return c, true, err
+}
+
+// ending is the unit's share of the script that ends it.
+func (s *Store) ending(t Task, e Ending) *share {
 	var known strings.Builder
 	for step, terms := range e.Onward.Steps {
 		if terms.wants() == "" {
@@ -46,17 +57,28 @@ func (s *Store) completeQuickly(ctx context.Context, t Task, e Ending) (c Change
 	}
 	known.WriteByte(',')
 	q := s.queue(t.Queue)
-	cmd := newCommand(5, 10)
-	cmd.add(q.run+t.Run, q.val+t.Run, q.outbox, q.due, q.claims,
+	return newShare(2, q.run+t.Run, q.val+t.Run,
 		t.Run, t.Generation, t.Unit.Step, strconv.Itoa(int(e.Outcome))+"|"+strconv.Itoa(int(e.Cause)), e.End.encode(), e.Carried.String(),
 		e.Value, e.Onward.Token, e.Onward.Lease.Milliseconds(), known.String())
-	got, err := s.ask(ctx, quickCompleteScript, cmd)
-	said, settled := got.(string)
-	if err != nil || !settled {
-		return Change{}, false, err
+}
+
+// endingKind is what steps that end by one script have in common.
+type endingKind struct {
+	queue string
+	large bool // it has a script to itself
+}
+
+func (k endingKind) most() int {
+	if k.large {
+		return 1
 	}
-	c, err = decodeSettled(said, t.Unit.Step, e.Outcome)
-	return c, true, err
+	return mostAtOnce
+}
+
+// settle ends steps of one queue.
+func (s *Store) settle(k endingKind, endings []*share) {
+	q := s.queue(k.queue)
+	s.serve(quickCompleteScript, []any{q.outbox, q.due, q.claims}, nil, endings)
 }
 
 // decodeSettled reads what the quick script says of a step that ended so.

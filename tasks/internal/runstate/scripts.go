@@ -3,6 +3,7 @@ package runstate
 import (
 	"context"
 	_ "embed"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -12,6 +13,8 @@ var (
 	prelude string
 	//go:embed lua/settle.lua
 	settleLua string
+	//go:embed lua/answer.lua
+	answerLua string
 	//go:embed lua/quick_begin.lua
 	quickBeginLua string
 	//go:embed lua/meet.lua
@@ -51,7 +54,7 @@ var (
 )
 
 var (
-	createScript   = redis.NewScript("local post\n" + createLua)
+	createScript   = ofMany("local post\n" + createLua)
 	beginScript    = overRun(beginLua)
 	expandScript   = overRun(settleLua + expandLua)
 	completeScript = overRun(settleLua + completeLua)
@@ -69,10 +72,12 @@ var (
 
 	// For the common case; they answer slow where it is not.
 	quickBeginScript    = redis.NewScript(quickBeginLua)
-	quickCompleteScript = redis.NewScript(quickCompleteLua)
+	quickCompleteScript = ofMany(quickCompleteLua)
 )
 
 func overRun(body string) *redis.Script { return redis.NewScript(prelude + body) }
+
+func ofMany(body string) *redis.Script { return redis.NewScript(answerLua + body) }
 
 // Load sends all scripts to Redis, so that no first call has to. Calls work without it.
 func (s *Store) Load(ctx context.Context) error {
@@ -93,10 +98,10 @@ func Changed(cmd redis.Cmder) bool {
 	if !ok || answer.Err() != nil {
 		return false
 	}
-	if _, settled := answer.Val().(string); settled {
-		return true
-	}
 	words := list(answer.Val())
+	if cmd.Args()[1] == quickCompleteScript.Hash() {
+		return slices.ContainsFunc(words, func(said any) bool { return said != any(string(slow)) })
+	}
 	return len(words) > 0 && Word(str(words[0])) != slow
 }
 

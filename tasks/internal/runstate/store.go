@@ -19,13 +19,15 @@ type Store struct {
 	rdb           redis.UniversalClient
 	postingCreate *redis.Script // createScript with the queue's own script in it; nil: none
 	queues        atomic.Pointer[map[string]*queueKeys]
-	births        gather[kind, *birth]
+	births        gather[birthKind]
+	endings       gather[endingKind]
 }
 
 // NewStore returns a store over rdb.
 func NewStore(rdb redis.UniversalClient) *Store {
 	s := &Store{rdb: rdb}
 	s.births.do = s.create
+	s.endings.do = s.settle
 	return s
 }
 
@@ -33,7 +35,7 @@ func NewStore(rdb redis.UniversalClient) *Store {
 // its own would, becomes a function of the one that makes the run, so that nothing can come between the two.
 func (s *Store) WithPoster(script string) *Store {
 	posting := NewStore(s.rdb)
-	posting.postingCreate = redis.NewScript(lua.Function("post", script) + createLua)
+	posting.postingCreate = ofMany(lua.Function("post", script) + createLua)
 	return posting
 }
 

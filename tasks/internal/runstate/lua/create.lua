@@ -48,9 +48,7 @@ end
 local words = {}
 local k, a = 3, head
 while k < #KEYS do
-  local fine, word = pcall(make, k, a)
-  if not fine and type(word) ~= 'table' then word = { err = string.match(word, '%u%u.*') or word } end -- without the script's line
-  words[#words + 1] = word
+  words[#words + 1] = answer(pcall(make, k, a))
   k, a = k + 2 + roots * keys, a + 4 + roots * args
 end
 if #due > 0 then call('ZADD', KEYS[2], unpack(due)) end
