@@ -59,6 +59,8 @@ func (s *Store) serve(script *redis.Script, keys, args []any, shares []*share) {
 // at once; what is wanted meanwhile is done with the next. Only what is of one kind can be done together.
 type gather[K gathered] struct {
 	do func(K, []*share)
+	// company says that who is about to want the same is waited for: where little else is to do meanwhile.
+	company bool
 
 	mu    sync.Mutex
 	kinds map[K]*wanted // of which something is under way
@@ -114,7 +116,9 @@ func (g *gather[K]) want(kind K, sh *share) {
 // work goes on until nothing of the kind is wanted.
 func (g *gather[K]) work(kind K, w *wanted) {
 	for {
-		runtime.Gosched() // who is about to want the same joins this call
+		if g.company {
+			runtime.Gosched()
+		}
 		shares := g.next(kind, w)
 		if len(shares) == 0 {
 			return

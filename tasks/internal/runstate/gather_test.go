@@ -26,6 +26,7 @@ type workshop struct {
 
 func newWorkshop() *workshop {
 	w := &workshop{}
+	w.company = true
 	w.do = func(_ size, shares []*share) {
 		time.Sleep(time.Second)
 		var things []int

@@ -26,7 +26,7 @@ type Store struct {
 // NewStore returns a store over rdb.
 func NewStore(rdb redis.UniversalClient) *Store {
 	s := &Store{rdb: rdb}
-	s.births.do = s.create
+	s.births.do, s.births.company = s.create, true
 	s.endings.do = s.settle
 	return s
 }
