@@ -92,7 +92,7 @@ func (e *ConflictError) Error() string {
 // Submit makes the run, or finds the one that Key already made of the same bundle and input. When it returns nil the run
 // is durable, as far as Redis is. Errors: ErrInput, ErrQueueName, *ConflictError, those of Redis; after one of Redis the
 // run may have been made, and to submit again with the same Key is safe. The run belongs to the trace of ctx's
-// OpenTelemetry span, if it has one.
+// OpenTelemetry span, if it has one. When ctx ends before, the input may still be read: leave its bytes as they are.
 func (c *Client) Submit(ctx context.Context, s Submission) (RunID, error) {
 	run, _, err := c.SubmitOnce(ctx, s)
 	return run, err

@@ -39,4 +39,6 @@
 // A step becomes runnable only by the script that also writes its outbox entry, or posts its task; so at any time a runnable unit is in the
 // outbox, rung in the queue, claimed, or found by the sweeper. Safety needs no clock: complete changes nothing that is
 // done already.
+//
+// Runs that are made, and steps that end, at about the same time share a call of their script, and have an answer each (gather.go).
 package runstate
