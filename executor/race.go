@@ -62,14 +62,15 @@ const (
 // slot is what a race needs beside the attempt. Slots are reused: they are what an attempt would
 // otherwise allocate most of.
 type slot struct {
-	answered chan struct{} // room for one, so that nobody waits to be heard
-	timer    *time.Timer
-	job      contender
-	serve    func() // the method of that name; made once, so that a go statement allocates nothing
+	heard chan winner // the answer's word and the timer's; room for both, so that nobody waits to be heard
+	timer *time.Timer // says its word there too: to wait for one channel costs half of what three cost
+	job   contender
+	serve func() // the method run; made once, so that a go statement allocates nothing
 }
 
 func newSlot() *slot {
-	s := &slot{answered: make(chan struct{}, 1), timer: time.NewTimer(time.Hour)}
+	s := &slot{heard: make(chan winner, 2)}
+	s.timer = time.AfterFunc(time.Hour, func() { s.heard <- wonByTimer })
 	s.timer.Stop()
 	s.serve = s.run
 	return s
@@ -107,30 +108,55 @@ func (s *slot) race(ctx context.Context, job contender, wait time.Duration) winn
 	s.timer.Reset(wait)
 	go s.serve()
 
-	won, end := wonByAnswer, context.Canceled
-	select {
-	case <-s.answered:
-	case <-s.timer.C:
-		won, end = wonByTimer, context.DeadlineExceeded
-	case <-ctx.Done():
-		won, end = wonByContext, ctx.Err()
+	won := s.listen(ctx)
+	unheard := 0 // words in the slot, or on their way, when the answer has come
+	if !s.timer.Stop() {
+		unheard++
 	}
-	s.timer.Stop()
+	if won == wonByContext {
+		unheard++
+	}
 	if won != wonByAnswer {
 		// Counted before it is given up, so that the count cannot fall first.
 		strays.Add(1)
-		if !job.settle(abandoned) {
-			// The answer came while the others were ready too, and select picks at random.
-			strays.Add(-1)
-			<-s.answered
-			won, end = wonByAnswer, context.Canceled
+		if job.settle(abandoned) {
+			job.end(won.end(ctx))
+			return won
 		}
+		strays.Add(-1) // the answer came while the others were ready too
 	}
-	if won == wonByAnswer {
-		s.job = nil
+	for ; unheard > 0; unheard-- {
+		<-s.heard
 	}
-	job.end(end)
-	return won
+	s.job = nil
+	job.end(context.Canceled)
+	return wonByAnswer
+}
+
+// listen returns the first who is heard.
+func (s *slot) listen(ctx context.Context) winner {
+	done := ctx.Done()
+	if done == nil {
+		return <-s.heard
+	}
+	select {
+	case won := <-s.heard:
+		return won
+	case <-done:
+		return wonByContext
+	}
+}
+
+// end is why the attempt's context ends when w has won.
+func (w winner) end(ctx context.Context) error {
+	switch w {
+	case wonByTimer:
+		return context.DeadlineExceeded
+	case wonByContext:
+		return ctx.Err()
+	default:
+		return context.Canceled
+	}
 }
 
 // run is the attempt's goroutine. It touches nothing of the slot after it has answered.
@@ -138,7 +164,7 @@ func (s *slot) run() {
 	job := s.job
 	defer func() { // also when the attempt ends its goroutine
 		if job.settle(answered) {
-			s.answered <- struct{}{}
+			s.heard <- wonByAnswer
 		} else {
 			strays.Add(-1)
 		}
@@ -149,11 +175,11 @@ func (s *slot) run() {
 // sleep waits for d; false: ctx ended first.
 func (s *slot) sleep(ctx context.Context, d time.Duration) bool {
 	s.timer.Reset(d)
-	select {
-	case <-s.timer.C:
+	if s.listen(ctx) == wonByTimer {
 		return true
-	case <-ctx.Done():
-		s.timer.Stop()
-		return false
 	}
+	if !s.timer.Stop() {
+		<-s.heard
+	}
+	return false
 }

@@ -53,11 +53,31 @@ func TestAnAnswerInHandWinsOverTimerAndContext(t *testing.T) {
 				if got := Strays() - before; got != 0 {
 					t.Fatalf("%d strays", got)
 				}
-				if len(s.answered) > 0 {
+				if len(s.heard) > 0 {
 					t.Fatal("the slot would tell its next user of this answer")
 				}
 			}
 		})
+	}
+}
+
+// endsLate is a context that ends when a pause is over too.
+type endsLate struct{ context.Context }
+
+func (c endsLate) Done() <-chan struct{} {
+	time.Sleep(time.Microsecond)
+	return c.Context.Done()
+}
+
+func TestAnInterruptedPauseIsNotHeardAgain(t *testing.T) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	s := newSlot()
+	for range 500 { // select picks at random among what is ready
+		s.sleep(endsLate{ended}, 0)
+		if s.sleep(ended, time.Hour) {
+			t.Fatal("the next pause ended with the word of the one before")
+		}
 	}
 }
 
