@@ -8,10 +8,12 @@ import (
 	"strings"
 )
 
-// units runs the Go benchmarks of the packages that the goals name.
+// units runs the Go benchmarks of the packages that the goals name, on as many cores as the workers have, and several times: the
+// first time is slower than all that follow.
 func units(s *session) error {
 	for range s.rounds {
 		cmd := exec.CommandContext(s.ctx, "go", "test", "-run", "^$", "-benchmem", "-benchtime", size(s, "1s", "0.2s"),
+			"-count", size(s, "5", "3"), "-cpu", strconv.Itoa(s.procs),
 			"-bench", "^(BenchmarkRun|BenchmarkStepFinished|BenchmarkClientAlone)$/^(one_attempt|race_written_down_plainly|abstained|metrics)?$",
 			"./executor", "./telemetry")
 		cmd.Dir = s.root

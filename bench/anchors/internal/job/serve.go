@@ -43,7 +43,10 @@ func Serve(spec string, in io.Reader, out io.Writer) error {
 		runtime.GOMAXPROCS(s.Procs)
 	}
 	says := &speaker{w: out}
-	t := newTally(s, func(word string, place int, at time.Time) { says.line(word, place, at.UnixNano()) })
+	t, err := newTally(s, func(word string, place int, at time.Time) { says.line(word, place, at.UnixNano()) })
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go func() {

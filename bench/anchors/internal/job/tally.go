@@ -10,6 +10,7 @@ import (
 // Tally counts what a worker does. It is for many goroutines.
 type Tally struct {
 	step     time.Duration
+	clock    *clock
 	spread   bool
 	marks    map[int64]int // count of finished runs → its place among Spec.Marks
 	announce int64
@@ -23,15 +24,19 @@ type Tally struct {
 // Trips is how many round trips were counted.
 func (t *Tally) Trips() int64 { return t.writes.Load() }
 
-func newTally(s Spec, tell func(word string, place int, at time.Time)) *Tally {
-	t := &Tally{step: s.Step, spread: s.Spread, marks: map[int64]int{}, announce: s.Announce, tell: tell}
+func newTally(s Spec, tell func(word string, place int, at time.Time)) (*Tally, error) {
+	c, err := startClock()
+	if err != nil {
+		return nil, err
+	}
+	t := &Tally{step: s.Step, clock: c, spread: s.Spread, marks: map[int64]int{}, announce: s.Announce, tell: tell}
 	for i, n := range s.Marks {
 		t.marks[n] = i
 	}
-	return t
+	return t, nil
 }
 
-// work is a step: it sleeps as long as the job says. An error means that ctx ended first.
+// work is a step: it takes as long as the job says. An error means that ctx ended first.
 func (t *Tally) work(ctx context.Context) error {
 	if t.calls.Add(1) == 1 {
 		t.begun.Store(time.Now().UnixNano())
@@ -43,10 +48,8 @@ func (t *Tally) work(ctx context.Context) error {
 	if t.spread {
 		d = d/2 + rand.N(d)
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-t.clock.after(d):
 		return nil
 	case <-ctx.Done():
 		t.cut.Add(1)
