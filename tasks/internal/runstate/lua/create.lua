@@ -13,7 +13,7 @@ local roots, keys, args = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]
 local clock = call('TIME')
 local now, deadline = clock[1] .. format('%03d', clock[2] / 1000), ARGV[2]
 if deadline ~= '0' then deadline = format('%.0f', now + deadline) end
-local visit, queued = now + ARGV[4], 'q|0|0|' .. now .. '||'
+local visit, queued = format('%.0f', now + ARGV[4]), 'q|0|0|' .. now .. '||'
 
 local head = 8 + roots + ARGV[8] -- the last argument that all runs share
 local fields = { 'h', '', 'k', ARGV[1] .. '|' .. now .. '|' .. deadline .. '|' .. ARGV[3] }

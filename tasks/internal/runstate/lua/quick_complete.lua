@@ -14,6 +14,12 @@ local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local nowtext = format('%.0f', now)
 local ended, freed, held = {}, {}, {} -- runs, claims that are over, claims that begin: written for all at once
 
+local ends = {} -- of leases, as text: Redis and Lua take long to write a number
+local function over(lease)
+  if not ends[lease] then ends[lease] = format('%.0f', now + lease) end
+  return ends[lease]
+end
+
 local clear -- markers compare by severity alone
 local function join(a, b)
   if a == b or b == '' then return a end
@@ -59,9 +65,11 @@ local function settle(run, values, id, generation, step, ending, envelope, carry
     end
   end
   if not clear or #sets + #ready > 2000 then return 'slow' end
-  local left = tonumber(deadline)
-  if left > 0 then left = left - now end
-  if left < 0 then return 'slow' end
+  local left = deadline
+  if deadline ~= '0' then
+    left = deadline - now
+    if left <= 0 then return 'slow' end -- 0 is no deadline
+  end
 
   local prefix = id .. ':' .. gen .. ':'
   if freed[1] then
@@ -83,24 +91,23 @@ local function settle(run, values, id, generation, step, ending, envelope, carry
     sets[#sets + 1] = 'q|0|1|' .. nowtext .. '||' .. taken[2]
     sets[#sets + 1] = 'c' .. taken[1]
     sets[#sets + 1] = token
-    held[#held + 1] = now + lease
+    held[#held + 1] = over(lease)
     held[#held + 1] = prefix .. taken[1]
     grant = taken[1] .. ';' .. taken[2] .. ';' .. left
   end
   if outcome == '1' then abstained = abstained + 1 elseif outcome == '2' then ok = ok + 1 else degraded = degraded + 1 end
-  open = open - 1
   local finished = last and nowtext or '0'
+  local standing = (last and 'd|' or 'o|') .. gen .. '|' .. (last and '0' or open - 1) .. '|'
   call('HSET', run, 's' .. step, 'd|' .. outcome .. '|' .. cause .. '|0|' .. gen .. '|' .. out .. '|' .. envelope, 'r',
-    (last and 'd|' or 'o|') .. gen .. '|' .. open .. '|' .. abstained .. '|' .. ok .. '|' .. degraded .. '|' .. rest .. '|' ..
-    finished .. '|' .. mk, unpack(sets))
+    standing .. abstained .. '|' .. ok .. '|' .. degraded .. '|' .. rest .. '|' .. finished .. '|' .. mk, unpack(sets))
   if last then
     ended[#ended + 1] = id
     call('PEXPIRE', run, retention)
     call('PEXPIRE', values, retention)
     call('PUBLISH', 'fourfold:done:' .. id, gen)
   end
-  return 'settled;' .. (last and 'd|' or 'o|') .. gen .. '|' .. open .. '|' .. finished .. '|' .. mk .. ';' .. created .. ';' ..
-    step .. '|' .. outcome .. '|' .. cause .. '|0|' .. out .. ';' .. grant .. (ready[1] and ';' .. table.concat(ready, ';') or '')
+  return 'settled;' .. standing .. finished .. '|' .. mk .. ';' .. created .. ';' .. step .. '|' .. outcome .. '|' .. cause .. '|0|' ..
+    out .. ';' .. grant .. (ready[1] and ';' .. table.concat(ready, ';') or '')
 end
 
 local answers = {}
