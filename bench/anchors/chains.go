@@ -21,6 +21,10 @@ const (
 // slots is how many steps a saturated worker runs at a time.
 const slots = 64
 
+// closely is how often a round those are measured whose wall times a goal compares: a machine's speed moves by half within
+// minutes.
+func (s *session) closely() int { return size(s, 5, 1) }
+
 // three is the job of the goals: three steps, each needing the one before.
 var three = job.Run{Queue: queue, Shape: job.Chain, Steps: 3}
 
@@ -31,8 +35,8 @@ func (s *session) contenders(slots int, fast, slow int) []contender {
 	fit := s.spec(job.River, "")
 	fit.Poll = riverPoll
 	all := []contender{
-		{label: ours, spec: s.spec(job.Fourfold, ""), runs: fast},
-		{label: asynqFour, spec: asynq, runs: fast},
+		{label: ours, spec: s.spec(job.Fourfold, ""), runs: fast, often: s.closely()},
+		{label: asynqFour, spec: asynq, runs: fast, often: s.closely()},
 		{label: asynqOne, spec: single, runs: fast},
 		{label: workflowsFit, spec: s.spec(job.Workflows, ""), runs: slow},
 	}
@@ -53,7 +57,7 @@ func chains(s *session) error {
 	}
 	all := s.contenders(slots, size(s, 30_000, 4_000), size(s, 4_000, 400))
 	logging := all[0]
-	logging.label, logging.spec.Log = oursLogging, true
+	logging.label, logging.spec.Log, logging.often = oursLogging, true, 1
 	all = append(all, logging)
 	err := s.compare(all, func(c contender, d drained) {
 		f, steps := &s.figures, float64(d.steps)

@@ -18,6 +18,7 @@ type contender struct {
 	runs  int
 	run   func(i int) job.Run
 	until int // of the runs, how many must have finished; zero: all
+	often int // times a round; zero: 1
 }
 
 // drained is how a full queue was worked off.
@@ -107,19 +108,27 @@ func (s *session) drainFilled(ctx context.Context, c contender, rdb *redis.Clien
 	return d, nil
 }
 
-// compare drains each contender once a round, in an order that turns.
+// compare drains the contenders in turn, in an order that turns each round: first all of them, then again those that are to be
+// drained more often.
 func (s *session) compare(all []contender, tell func(contender, drained)) error {
 	for round := range s.rounds {
-		for i := range all {
-			c := all[(i+round)%len(all)]
-			if s.system != "" && c.spec.System != s.system {
-				continue
+		for turn := 0; ; turn++ {
+			some := false
+			for i := range all {
+				c := all[(i+round)%len(all)]
+				if turn >= max(1, c.often) || s.system != "" && c.spec.System != s.system {
+					continue
+				}
+				some = true
+				d, err := s.drain(c)
+				if err != nil {
+					return err
+				}
+				tell(c, d)
 			}
-			d, err := s.drain(c)
-			if err != nil {
-				return err
+			if !some {
+				break
 			}
-			tell(c, d)
 		}
 	}
 	return nil

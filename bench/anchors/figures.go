@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// figure is one quantity of one system under one workload, measured once a round.
+// figure is one quantity of one system under one workload, measured once a round or more often.
 type figure struct {
 	workload, system, metric, unit string
 	values                         []float64
@@ -60,13 +60,17 @@ func quantile(sorted []float64, q float64) float64 {
 	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
 }
 
-// ratio is the median over the rounds of a's value by b's, each of the same round; ok is false when one is missing.
+// ratio is the median of a's values by b's, each by that of the same turn; or, where one was measured more often, its median by
+// b's. ok is false when one is missing.
 func ratio(a, b *figure) (r float64, ok bool) {
 	if a == nil || b == nil {
 		return 0, false
 	}
+	if len(a.values) != len(b.values) {
+		return a.median() / b.median(), b.median() != 0
+	}
 	var all []float64
-	for i := range min(len(a.values), len(b.values)) {
+	for i := range a.values {
 		if b.values[i] != 0 {
 			all = append(all, a.values[i]/b.values[i])
 		}

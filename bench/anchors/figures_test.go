@@ -28,6 +28,10 @@ func TestRatioComparesRoundByRound(t *testing.T) {
 	if got, ok := ratio(a, b); got != 2 || !ok {
 		t.Errorf("got %v, %v; want 2, true", got, ok)
 	}
+	once := &figure{values: []float64{4}}
+	if got, ok := ratio(a, once); got != a.median()/4 || !ok {
+		t.Errorf("of one that was measured more often: %v, %v", got, ok)
+	}
 	if _, ok := ratio(a, nil); ok {
 		t.Error("a figure that is not there was compared")
 	}

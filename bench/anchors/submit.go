@@ -17,15 +17,19 @@ import (
 // submit compares producers. No worker runs.
 func submit(s *session) error {
 	n := size(s, 60_000, 10_000)
-	for range s.rounds {
+	for turn := range s.rounds * s.closely() {
 		for _, who := range []struct {
 			label, system string
 			run           job.Run
+			often         int
 		}{
-			{ours + ", one step", job.Fourfold, job.Run{Queue: queue, Shape: job.Chain, Steps: 1}},
-			{ours + ", three steps", job.Fourfold, three},
-			{"asynq", job.Asynq, job.Run{Queue: queue, Steps: 1}},
+			{ours + ", one step", job.Fourfold, job.Run{Queue: queue, Shape: job.Chain, Steps: 1}, s.closely()},
+			{"asynq", job.Asynq, job.Run{Queue: queue, Steps: 1}, s.closely()},
+			{ours + ", three steps", job.Fourfold, three, 1},
 		} {
+			if turn >= s.rounds*who.often {
+				continue
+			}
 			if err := s.submitOne(who.label, who.system, n, who.run); err != nil {
 				return err
 			}
