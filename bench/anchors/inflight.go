@@ -54,8 +54,15 @@ func inflight(s *session) error {
 	return nil
 }
 
-// crowded measures five steps in each slot, of five seconds on average. The rate is that from two for each slot until four: by
-// then they end evenly, all slots are taken, and there is more in the queue.
+// How many steps each slot does in all, and from when until when the rate is taken: by then they end evenly, all slots are taken,
+// and there is more in the queue. Of two steps a slot chance alone makes half a hundredth.
+const (
+	crowdFrom  = 2
+	crowdUntil = 6
+	crowdAll   = 7
+)
+
+// crowded measures steps of five seconds on average.
 func (s *session) crowded(c crowd) error {
 	ctx, cancel := context.WithTimeout(s.ctx, patience)
 	defer cancel()
@@ -67,9 +74,9 @@ func (s *session) crowded(c crowd) error {
 		for i := range c.queues {
 			spec.Queues = append(spec.Queues, fmt.Sprint("q", i))
 		}
-		spec.Marks = []int64{2 * n, 4 * n, 5 * n}
+		spec.Marks = []int64{crowdFrom * n, crowdUntil * n, crowdAll * n}
 		run := func(i int) job.Run { return job.Run{Queue: spec.Queues[i%c.queues], Shape: job.Chain, Steps: 1} }
-		if _, err := submitted(ctx, spec, 5*c.steps, run); err != nil {
+		if _, err := submitted(ctx, spec, crowdAll*c.steps, run); err != nil {
 			return err
 		}
 		w, err := job.Start(ctx, spec)
@@ -98,7 +105,7 @@ func (s *session) crowded(c crowd) error {
 			return err
 		}
 		f, label := &s.figures, c.label()
-		f.add("inflight", label, "of the ideal rate", "", 2*length.Seconds()/at[1].Sub(at[0]).Seconds())
+		f.add("inflight", label, "of the ideal rate", "", (crowdUntil-crowdFrom)*length.Seconds()/at[1].Sub(at[0]).Seconds())
 		f.add("inflight", label, "memory a step", "KiB", float64(r.Peak-quiet.Resident)/1024/float64(n))
 		each := float64(full.Calls - full.Finished)
 		f.add("inflight", label, "most at a time", "steps", each)
@@ -109,7 +116,7 @@ func (s *session) crowded(c crowd) error {
 		f.add("inflight", label, "longest command in Redis", "ms", longest)
 		fmt.Fprintf(os.Stderr, "   %s: the longest command was %s\n", label, which)
 		f.add("inflight", label, "longest wait for a PING", "ms", stall.end())
-		f.add("inflight", label, "run more than once", "steps", float64(r.Calls-5*n))
+		f.add("inflight", label, "run more than once", "steps", float64(r.Calls-crowdAll*n))
 		f.add("inflight", label, "leases lost", "steps", float64(r.Cut+r.Duplicates))
 		return nil
 	})
