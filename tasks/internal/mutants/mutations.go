@@ -106,6 +106,8 @@ var mutations = []mutation{
 	one("cancel: no step is settled", lua+"cancel.lua", "closeall(CANCELED)", ""),
 	one("cancel: nobody is told", lua+"cancel.lua", "call('PUBLISH', 'fourfold:cancel:' .. id, R.gen)", ""),
 	one("deadline: begin does not look", lua+"begin.lua", "if S.deadline > 0 and now >= S.deadline then", "if false then"),
+	one("deadline: a worker goes on from it on, quick", lua+"quick_complete.lua", "if left <= 0 then return 'slow' end", ""),
+	one("deadline: a worker goes on in its millisecond, quick", lua+"quick_complete.lua", "if left <= 0 then return 'slow' end", "if left < 0 then return 'slow' end"),
 	one("deadline: the worker is content with what the taking said", "tasks/runner.go", "task: j.task.Again()", "task: j.task"),
 	one("taking: a worker that was held up trusts what it was told", "tasks/runner.go", "j.task = j.task.Again()", "_ = j.task"),
 	one("deadline: the sweeper does not look", lua+"visit.lua", "if deadline > 0 and now >= deadline then", "if false then"),

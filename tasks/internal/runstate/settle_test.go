@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
 
 	"fourfold/executor"
 	"fourfold/internal/redistest"
@@ -114,5 +116,43 @@ func TestWithoutMemoryStepsThatEndTogetherAreRecorded(t *testing.T) {
 	}
 	if born := n.together(n.run("new", ""), n.run("newer", "")); !cmp.Equal(born, []string{"OOM", "OOM"}) {
 		t.Errorf("new runs: %s", born)
+	}
+}
+
+// A worker that is handed a step is told how much time it has, and none means that there is no deadline.
+func TestNothingIsHandedOnFromTheDeadlineOn(t *testing.T) {
+	begun := time.UnixMilli(1_700_000_000_123)
+	for _, c := range []struct {
+		name string
+		at   time.Duration
+		left time.Duration // 0: the step is not handed on
+	}{
+		{"a millisecond before", time.Second - time.Millisecond, time.Millisecond},
+		{"in its millisecond", time.Second, 0},
+		{"after it", time.Second + time.Millisecond, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			redisAt := miniredis.RunT(t)
+			redisAt.SetTime(begun)
+			rdb := redis.NewClient(&redis.Options{Addr: redisAt.Addr()})
+			t.Cleanup(func() { _ = rdb.Close() })
+			n := newNursery(t, rdb, false)
+			n.keep(t)
+			r := n.run("r", "")
+			r.Window = time.Second
+			n.together(r)
+			n.hold(t, "r", 0, 1)
+			n.settle(endingKind{queue: "q"}, []*share{n.ending(t, "r", 0)})
+			redisAt.SetTime(begun.Add(c.at))
+			change, err := n.Complete(t.Context(), Task{Ref: r.Ref, Generation: 1, Unit: Step(1), Token: "worker"}, Ending{
+				Outcome: executor.OutcomeOK, Value: []byte("1"), Onward: Onward{Token: "next", Lease: time.Minute, Steps: map[int]Terms{2: {}}},
+			})
+			if err != nil || change.Word != Settled {
+				t.Fatal(change.Word, err)
+			}
+			if handed := change.Next != nil; handed != (c.left > 0) || handed && change.Next.Grant.Left != c.left {
+				t.Errorf("handed on: %+v, want %v left", change.Next, c.left)
+			}
+		})
 	}
 }
