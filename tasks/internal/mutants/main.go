@@ -140,7 +140,7 @@ func (l *lab) mutate(m mutation) (v verdict) {
 
 // stages are the tests, from quick to slow.
 var stages = []struct{ folder, run string }{
-	{"tasks/internal/runstate", "Test/embedded|TestWithoutMemory"},
+	{"tasks/internal/runstate", "Test/embedded|TestWithoutMemory|TestNothingIsHandedOn"},
 	{"tasks", "ADeath|ALate|OutboxAlone|TwoSweepers"},
 	{"tasks", "TestLifeOnASingleRedis|ByHeartbeat|NobodyWorksOn|KillsItsWorkers|ClaimedWithItsTask|MayHaveEnded|WithoutRoom"},
 	{"tasks", "Outage|WithoutMemory|AFlush"},
