@@ -59,11 +59,23 @@ const (
 	wonByContext
 )
 
+// end is why the attempt's context ends when w has won.
+func (w winner) end(ctx context.Context) error {
+	switch w {
+	case wonByTimer:
+		return context.DeadlineExceeded
+	case wonByContext:
+		return ctx.Err()
+	default:
+		return context.Canceled
+	}
+}
+
 // slot is what a race needs beside the attempt. Slots are reused: they are what an attempt would
 // otherwise allocate most of.
 type slot struct {
 	heard chan winner // the answer's word and the timer's; room for both, so that nobody waits to be heard
-	timer *time.Timer // says its word there too: to wait for one channel costs half of what three cost
+	timer *time.Timer // says its word there too: to wait for fewer channels costs less
 	job   contender
 	serve func() // the method run; made once, so that a go statement allocates nothing
 }
@@ -129,7 +141,7 @@ func (s *slot) race(ctx context.Context, job contender, wait time.Duration) winn
 		<-s.heard
 	}
 	s.job = nil
-	job.end(context.Canceled)
+	job.end(wonByAnswer.end(ctx))
 	return wonByAnswer
 }
 
@@ -144,18 +156,6 @@ func (s *slot) listen(ctx context.Context) winner {
 		return won
 	case <-done:
 		return wonByContext
-	}
-}
-
-// end is why the attempt's context ends when w has won.
-func (w winner) end(ctx context.Context) error {
-	switch w {
-	case wonByTimer:
-		return context.DeadlineExceeded
-	case wonByContext:
-		return ctx.Err()
-	default:
-		return context.Canceled
 	}
 }
 

@@ -59,31 +59,31 @@ func (l *launched[T]) landed() {
 		strays.Add(-1)
 		return
 	}
-	l.goOn(wonByAnswer, context.Canceled)
+	l.goOn(wonByAnswer)
 }
 
-func (l *launched[T]) late() { l.leaveBehind(wonByTimer, context.DeadlineExceeded) }
-func (l *launched[T]) cut()  { l.leaveBehind(wonByContext, l.prepared.ctx.Err()) }
+func (l *launched[T]) late() { l.leaveBehind(wonByTimer) }
+func (l *launched[T]) cut()  { l.leaveBehind(wonByContext) }
 
 // leaveBehind goes on without the attempt, unless it has answered.
-func (l *launched[T]) leaveBehind(won winner, end error) {
+func (l *launched[T]) leaveBehind(won winner) {
 	strays.Add(1) // before it is given up, so that the count cannot fall first
 	if !l.settle(abandoned) {
 		strays.Add(-1)
 		return
 	}
-	l.goOn(won, end)
+	l.goOn(won)
 }
 
 // goOn is called by the winner of the race: with the next attempt, or the end.
-func (l *launched[T]) goOn(won winner, end error) {
+func (l *launched[T]) goOn(won winner) {
 	l.arming.Lock()
 	timer, unwatch := l.timer, l.unwatch
 	l.arming.Unlock()
 	timer.Stop()
 	unwatch()
-	l.end(end)
 	p := l.prepared
+	l.end(won.end(p.ctx))
 	result, again, err := p.judge(p.ctx, &l.attempt, won)
 	if again {
 		p.launch(time.Now())

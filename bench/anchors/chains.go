@@ -21,10 +21,6 @@ const (
 // slots is how many steps a saturated worker runs at a time.
 const slots = 64
 
-// closely is how often a round those are measured whose wall times a goal compares: a machine's speed moves by half within
-// minutes.
-func (s *session) closely() int { return size(s, 5, 1) }
-
 // three is the job of the goals: three steps, each needing the one before.
 var three = job.Run{Queue: queue, Shape: job.Chain, Steps: 3}
 

@@ -111,23 +111,22 @@ func (s *session) drainFilled(ctx context.Context, c contender, rdb *redis.Clien
 // compare drains the contenders in turn, in an order that turns each round: first all of them, then again those that are to be
 // drained more often.
 func (s *session) compare(all []contender, tell func(contender, drained)) error {
+	turns := 1
+	for _, c := range all {
+		turns = max(turns, c.often)
+	}
 	for round := range s.rounds {
-		for turn := 0; ; turn++ {
-			some := false
+		for turn := range turns {
 			for i := range all {
 				c := all[(i+round)%len(all)]
 				if turn >= max(1, c.often) || s.system != "" && c.spec.System != s.system {
 					continue
 				}
-				some = true
 				d, err := s.drain(c)
 				if err != nil {
 					return err
 				}
 				tell(c, d)
-			}
-			if !some {
-				break
 			}
 		}
 	}

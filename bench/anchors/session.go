@@ -80,6 +80,10 @@ func size[T any](s *session, whole, quick T) T {
 	return whole
 }
 
+// closely is how often a round those are measured whose wall times a goal compares: a machine's speed moves by half within
+// minutes.
+func (s *session) closely() int { return size(s, 5, 1) }
+
 // withRedis runs do with a Redis of its own, and a client that may look at everything.
 func withRedis(do func(addr string, rdb *redis.Client) error) error {
 	var suite redistest.Suite

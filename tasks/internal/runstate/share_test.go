@@ -33,12 +33,10 @@ func (d *dam) open(goOn func()) int {
 	d.opens = nil
 	d.mu.Unlock()
 	goOn()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.calls
+	return d.counted()
 }
 
-func (d *dam) held() int {
+func (d *dam) counted() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.calls
@@ -87,7 +85,7 @@ func until(t *testing.T, what string, is func() bool) {
 // What many goroutines ask of a store while Redis is at work is done by few calls: the first two take what there is, and the
 // others share the next.
 func TestManyCallersShareCalls(t *testing.T) {
-	const callers, few = 2 + mostAtOnce + 4, 2 + 2
+	const callers, few = atATime + mostAtOnce + 4, atATime + 2
 	d := &dam{}
 	rdb := redistest.Start(t).Client(t)
 	rdb.AddHook(d)
@@ -104,7 +102,7 @@ func TestManyCallersShareCalls(t *testing.T) {
 		for i := range callers {
 			all.Go(func() { do(i) })
 			if i < atATime {
-				until(t, "a call is under way for each of the first", func() bool { return d.held() == i+1 })
+				until(t, "a call is under way for each of the first", func() bool { return d.counted() == i+1 })
 			}
 		}
 		until(t, "the others wait", func() bool { return waits() == callers-atATime })

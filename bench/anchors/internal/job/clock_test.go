@@ -2,25 +2,63 @@ package job
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
-func TestClockEndsWhatIsDueInItsOrder(t *testing.T) {
+// bell is an alarm that somebody else rings.
+type bell struct{ times []time.Duration }
+
+func (b *bell) set(after time.Duration) error {
+	b.times = append(b.times, after)
+	return nil
+}
+
+func (*bell) wait() error { select {} }
+
+func TestClockEndsWhatIsDueAndIsSetForTheNext(t *testing.T) {
+	const ms = time.Millisecond
+	synctest.Test(t, func(t *testing.T) {
+		b := &bell{}
+		c := &clock{alarm: b}
+		var over []<-chan struct{}
+		for _, d := range []time.Duration{30 * ms, 10 * ms, 20 * ms, 20 * ms} {
+			over = append(over, c.after(d))
+		}
+		for _, want := range [][]bool{{false, true, false, false}, {false, true, true, true}, {true, true, true, true}} {
+			time.Sleep(10 * ms)
+			c.ring()
+			var got []bool
+			for _, ch := range over {
+				select {
+				case <-ch:
+					got = append(got, true)
+				default:
+					got = append(got, false)
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("over (-want +got):\n%s", diff)
+			}
+		}
+		if diff := cmp.Diff([]time.Duration{30 * ms, 10 * ms, 10 * ms, 10 * ms}, b.times); diff != "" {
+			t.Errorf("set (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestTheMachinesAlarmRings(t *testing.T) {
 	c, err := startClock()
 	if err != nil {
 		t.Fatal(err)
 	}
-	begun := time.Now()
-	waits := []time.Duration{30 * time.Millisecond, time.Millisecond, 0, 20 * time.Millisecond, 20 * time.Millisecond}
-	over := make([]<-chan struct{}, len(waits))
-	for i, d := range waits {
-		over[i] = c.after(d)
-	}
-	for _, i := range []int{2, 1, 3, 4, 0} {
-		<-over[i]
-		if took := time.Since(begun); took < waits[i] {
-			t.Errorf("%v were over after %v", waits[i], took)
+	for range 3 { // also when it has had nothing to do
+		begun := time.Now()
+		<-c.after(time.Millisecond)
+		if took := time.Since(begun); took < time.Millisecond {
+			t.Errorf("a millisecond was over after %v", took)
 		}
 	}
-	<-c.after(time.Millisecond) // also when it has had nothing to do
 }
