@@ -30,7 +30,10 @@ const (
 var mutations = []mutation{
 	// A step that is done.
 	one("begin: no checkpoint, a done step is claimed again", lua+"begin.lua", checkpoint, reopened),
-	one("complete: no guard, a done step is settled again", lua+"complete.lua", checkpoint, reopened),
+	one("complete: no guard, a done step is settled again", lua+"complete.lua", "if R.state == 'd' or sub(rec, 1, 1) ~= 'q' then return repeated('settled', unit) end", reopened),
+	one("complete: a lost answer is not given again", lua+"complete.lua", "return repeated('settled', unit)", "return { 'done' }"),
+	one("expand: a lost answer is not given again", lua+"expand.lua", "return repeated('expanded', step)", "return { 'done' }"),
+	one("complete: a lost answer is given to whoever asks", lua+"settle.lua", "get('c' .. unit) == onward.token and", "get('c' .. unit) and"),
 	one("complete: no guard, quick", lua+"quick_complete.lua", "or not carried then return 'slow' end", "then return 'slow' end carried = carried or ''"),
 	one("begin: an earlier generation's task works", lua+"begin.lua", "if R.gen ~= ARGV[2] then return { 'stale' } end", ""),
 	one("begin: an earlier generation's task works, quick", lua+"quick_begin.lua", "or gen ~= ARGV[2] or", "or"),

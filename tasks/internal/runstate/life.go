@@ -19,7 +19,8 @@ type Ending struct {
 }
 
 // Complete settles a unit: stores, joins, counts, skips or fires its children, finishes the run with the last one.
-// A unit that is done already is left as it is. Words: Settled, Done, Stale, Gone.
+// A unit that is done already is left as it is; a caller that is handed what it goes on with, and asks again, is answered as before.
+// Words: Settled, Done, Stale, Gone.
 func (s *Store) Complete(ctx context.Context, t Task, e Ending) (Change, error) {
 	if t.Unit.Item == Whole && e.Outcome != executor.OutcomeFailed && len(e.Value) > 0 {
 		if c, done, err := s.completeQuickly(ctx, t, e); done || err != nil {

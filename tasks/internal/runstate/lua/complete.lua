@@ -6,9 +6,9 @@ if not load('s' .. unit, 'c' .. unit, 'g' .. (step or unit)) then return { 'gone
 if R.gen ~= ARGV[2] then return { 'stale' } end
 local rec = held['s' .. unit]
 if not rec then return { 'gone' } end
-if R.state == 'd' or sub(rec, 1, 1) ~= 'q' then return { 'done' } end
-if step and sub(get('s' .. step), 1, 1) ~= 'e' then return { 'done' } end
 if ARGV[10] ~= '' then onward = { token = ARGV[10], lease = ARGV[11], wants = ARGV[12] } end
+if R.state == 'd' or sub(rec, 1, 1) ~= 'q' then return repeated('settled', unit) end
+if step and sub(get('s' .. step), 1, 1) ~= 'e' then return { 'done' } end
 local mk = join(match(rec, '^q|%d+|%d+|%d+|[^|]*|(.*)$'), ARGV[7])
 unclaim(unit)
 if ARGV[8] ~= '' then call('HSET', vals, unit, ARGV[8]) end

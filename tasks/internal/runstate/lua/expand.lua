@@ -5,10 +5,11 @@ local step = ARGV[3]
 if not load('s' .. step, 'c' .. step, 'g' .. step) then return { 'gone' } end
 if R.gen ~= ARGV[2] then return { 'stale' } end
 local rec = held['s' .. step]
-if not rec or R.state == 'd' or sub(rec, 1, 1) ~= 'q' then return { 'done' } end
+if not rec then return { 'done' } end
+if ARGV[6] ~= '' then onward = { token = ARGV[6], lease = ARGV[7], wants = ARGV[8] } end
+if R.state == 'd' or sub(rec, 1, 1) ~= 'q' then return repeated('expanded', step) end
 local mk = match(rec, '^q|%d+|%d+|%d+|[^|]*|(.*)$')
 local n, most = #ARGV - 8, tonumber(ARGV[5])
-if ARGV[6] ~= '' then onward = { token = ARGV[6], lease = ARGV[7], wants = ARGV[8] } end
 unclaim(step)
 local open, worst, flying, nxt = 0, '', 0, n
 for k = 0, n - 1 do

@@ -140,3 +140,34 @@ local function settled(word, unit, joined)
   for k = 0, (joined or 0) - 1 do records[k + 1] = get('s' .. step .. '.' .. k) end
   return summary(word, joined and 1 or 0, records)
 end
+
+-- mine is the unit after a step that the caller holds under the token to go on with: a child, or an item of the step.
+local function mine(step)
+  local function holds(unit) return get('c' .. unit) == onward.token and sub(get('s' .. unit) or '', 1, 1) == 'q' end
+  for child in string.gmatch(match(get('g' .. step), '|([^|]*)$'), '(%d+)%a') do
+    if holds(child) then return child end
+  end
+  for k = 0, tonumber(match(get('s' .. step), '^e|(%d+)|') or 0) - 1 do
+    if holds(step .. '.' .. k) then return step .. '.' .. k end
+  end
+end
+
+-- repeated answers for a unit that has ended. If the caller holds what it wants to go on with, it ended the unit itself and the
+-- answer was lost: it gets it again, and the claim begins anew. Else somebody else did, or nothing can be gone on with.
+local function repeated(word, unit)
+  local step = match(unit, '^%d+')
+  local following = onward and mine(step)
+  if not following or S.deadline > 0 and now >= S.deadline then return { 'done' } end
+  call('ZREM', claims, member(following)) -- before it is set, since a Redis without memory lets a script go on that has begun with this
+  call('ZADD', claims, now + tonumber(onward.lease), member(following))
+  local deliveries, mk = match(get('s' .. following), '^q|%d+|(%d+)|%d+|[^|]*|(.*)$')
+  taken = { following, grant(following, mk, deliveries, 0, '', match(onward.wants, ';' .. match(following, '^%d+') .. '=([^;]*);')) }
+  local ending, out = match(get('s' .. step), '^d|(%d|%d+|%d)|%d+|([^|]*)|')
+  local joined
+  if ending then
+    closed[1] = step .. '|' .. ending .. '|' .. out
+    joined = 0
+    while unit ~= step and get('s' .. step .. '.' .. joined) do joined = joined + 1 end
+  end
+  return settled(word, unit, joined)
+end

@@ -1,0 +1,142 @@
+package tasks_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
+
+	"fourfold/executor"
+	"fourfold/internal/redistest"
+	"fourfold/tasks"
+	"fourfold/telemetry"
+)
+
+// line loses the answer to whatever first says a value that stands for itself: Redis has done what it was told, and the worker does not
+// hear of it.
+type line struct {
+	mu   sync.Mutex
+	said map[string]bool
+}
+
+// marked is an argument of one of the values that the tests look for.
+var marked = regexp.MustCompile(`\r\n(9\d{5})\r\n`)
+
+func (l *line) first(sent []byte) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	first := false
+	for _, value := range marked.FindAllSubmatch(sent, -1) {
+		first = first || !l.said[string(value[1])]
+		l.said[string(value[1])] = true
+	}
+	return first
+}
+
+// lost is the values whose answers were lost, ascending.
+func (l *line) lost() (values []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for value := range l.said {
+		values = append(values, value)
+	}
+	slices.Sort(values)
+	return values
+}
+
+func (l *line) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	c, err := new(net.Dialer).DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	return &lossy{Conn: c, line: l}, nil
+}
+
+// lossy is a connection of a line.
+type lossy struct {
+	net.Conn
+	line *line
+
+	mu   sync.Mutex
+	lose bool
+}
+
+func (c *lossy) Write(b []byte) (int, error) {
+	if c.line.first(b) {
+		c.mu.Lock()
+		c.lose = true
+		c.mu.Unlock()
+	}
+	return c.Conn.Write(b)
+}
+
+func (c *lossy) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lose {
+		_ = c.Close()
+		return 0, io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+// ends tells which steps ended, and which were delivered again.
+type ends struct {
+	telemetry.Observer
+	mu   sync.Mutex
+	told []string
+}
+
+func (e *ends) tell(what string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.told = append(e.told, what)
+}
+
+func (e *ends) StepFinished(_ context.Context, f telemetry.StepFinished) {
+	e.tell(f.Envelope.Step.String())
+}
+
+func (e *ends) StepDuplicate(_ context.Context, _ string, step executor.StepID) {
+	e.tell(step.String() + " again")
+}
+
+// The answer to a step's record is lost, of every step but the last: the worker hears it when it asks again, and goes on. Nothing else
+// would let it here, since no claim ends for an hour.
+func TestALostAnswerKeepsNobodyWaiting(t *testing.T) {
+	t.Parallel()
+	item := strings.Replace(step("each", "    needs: [one]\n    for_each: '1..2'\n    max_in_flight: 1\n"), "p.tmpl", "item.tmpl", 1)
+	yaml := "flow: lost\nsteps:\n" + step("one", "") + item + step("two", "    needs: [each]\n") + step("last", "    needs: [two]\n")
+	server := redistest.Start(t)
+	options := server.Options()
+	l := &line{said: map[string]bool{}}
+	options.Dialer = l.dial
+	rdb := redis.NewClient(options)
+	t.Cleanup(func() { _ = rdb.Close() })
+	f := newFleetOf(t, rdb, server.Client(t))
+	e := &ends{Observer: telemetry.Discard}
+	m := newModel(func(_ context.Context, step string, n int) (string, error) {
+		return map[string][]string{"one": {"900001"}, "each": {"900002", "900003"}, "two": {"900004"}, "last": {"7"}}[step][n-1], nil
+	})
+	_, stop := f.worker(m, func(c *tasks.WorkerConfig) { c.Lease, c.Observer = time.Hour, e })
+	s := f.wait(f.submit(bundle(t, yaml), `1`))
+	stop()
+	if s.Outcome != executor.OutcomeOK || m.total() != 5 {
+		t.Errorf("%v after %d calls", s.Outcome, m.total())
+	}
+	if diff := cmp.Diff([]string{"900001", "900002", "900003", "900004"}, l.lost()); diff != "" {
+		t.Errorf("answers that were lost (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"one", "each", "two", "last"}, e.told); diff != "" {
+		t.Errorf("steps that ended (-want +got):\n%s", diff)
+	}
+}
