@@ -2,7 +2,10 @@ package tasks_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"regexp"
 	"slices"
@@ -138,5 +141,61 @@ func TestALostAnswerKeepsNobodyWaiting(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"one", "each", "two", "last"}, e.told); diff != "" {
 		t.Errorf("steps that ended (-want +got):\n%s", diff)
+	}
+}
+
+// breaking is a connection on which each answer may be the one that is lost.
+type breaking struct{ net.Conn }
+
+func (c breaking) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if rand.N(50) == 0 {
+		_ = c.Close()
+		return 0, io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+// Whatever answer is lost, to a producer or a worker: the runs end, each as it should.
+func TestRunsEndOverALineThatBreaks(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	line := func() *redis.Client {
+		options := server.Options()
+		options.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			c, err := new(net.Dialer).DialContext(ctx, network, addr)
+			return breaking{c}, err
+		}
+		rdb := redis.NewClient(options)
+		t.Cleanup(func() { _ = rdb.Close() })
+		return rdb
+	}
+	f := newFleetOf(t, line(), line())
+	item := strings.Replace(step("each", "    needs: [a]\n    for_each: '1..4'\n    max_in_flight: 2\n"), "p.tmpl", "item.tmpl", 1)
+	b := bundle(t, "flow: breaking\nsteps:\n"+step("a", "")+item+step("b", "    needs: [a]\n")+step("c", "    needs: [a]\n")+step("d", "    needs: [b, c, each]\n"))
+	m := newModel(fine)
+	for range 2 {
+		f.worker(m, func(c *tasks.WorkerConfig) { c.Lease, c.MaxDeliveries = 2*time.Second, 20 })
+	}
+	unbroken := newFleet(t, server.Client(t))
+	var all sync.WaitGroup
+	for i := range 40 {
+		all.Go(func() {
+			var run tasks.RunID
+			err := errors.New("not yet submitted")
+			for err != nil { // a key makes it safe
+				run, err = f.client.Submit(context.Background(), tasks.Submission{Bundle: b, Input: number(i), Key: fmt.Sprint(i)})
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			defer cancel()
+			s, err := unbroken.client.Wait(ctx, run, tasks.NoValues)
+			if want := (tasks.Counts{OK: 5}); err != nil || s.Outcome != executor.OutcomeOK || s.Counts != want {
+				t.Errorf("%s: %v, %+v, %v", run, s.Outcome, s.Counts, err)
+			}
+		})
+	}
+	all.Wait()
+	if least := 40 * 8; m.total() < least {
+		t.Errorf("%d calls of %d", m.total(), least)
 	}
 }

@@ -96,15 +96,18 @@ func (s *Store) Begin(ctx context.Context, t Task, terms Terms) (Change, Grant, 
 // begin asks the quick script where it may apply, unless it has been asked.
 func (s *Store) begin(ctx context.Context, t Task, terms Terms) ([]any, error) {
 	if t.Unit.Item == Whole && len(terms.WantValues) == 0 && terms.WantInput {
-		if t.met.Claimed() {
+		if t.met.granted() {
 			return t.met.said, nil
 		}
 		q := s.queue(t.Queue)
 		c := newCommand(3, 5)
 		c.add(q.run+t.Run, q.val+t.Run, q.claims, t.Run, t.Generation, t.Unit.Step, t.Token, terms.Lease.Milliseconds())
 		got, err := s.call(ctx, quickBeginScript, c)
-		if err != nil || len(got) > 0 && Word(str(got[0])) != slow {
-			return got, err
+		if err != nil {
+			return nil, err
+		}
+		if word := Word(str(got[0])); word != slow && word != taken {
+			return got, nil
 		}
 	}
 	return s.run(ctx, beginScript, t.Ref, t.Generation, t.Unit.String(), t.Token, terms.Lease.Milliseconds(), terms.MaxDeliveries,

@@ -31,8 +31,18 @@ func MetBy(answer any) Met {
 	return Met{token: str(parts[0]), said: list(parts[1])}
 }
 
-// Claimed says whether the doorbell's unit was claimed.
-func (m Met) Claimed() bool { return len(m.said) > 0 && Word(str(m.said[0])) == Claimed }
+// Claimed says whether the doorbell's unit was claimed. What it has for inputs may still have to be asked for, by Begin.
+func (m Met) Claimed() bool { return m.granted() || m.word() == taken }
+
+// granted says whether the unit was claimed and all its inputs were handed out.
+func (m Met) granted() bool { return m.word() == Claimed }
+
+func (m Met) word() Word {
+	if len(m.said) == 0 {
+		return ""
+	}
+	return Word(str(m.said[0]))
+}
 
 // Under returns the task with the token by which it was met, so that Begin knows what was said; without a Met it is t.
 func (m Met) Under(t Task) Task {

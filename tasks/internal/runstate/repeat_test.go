@@ -24,9 +24,9 @@ type relaying struct {
 	held runstate.Task
 }
 
-func newRelaying(t *testing.T, rdb redis.UniversalClient, graph []runstate.Node) *relaying {
+func newRelaying(t *testing.T, rdb redis.UniversalClient, run runstate.NewRun) *relaying {
 	t.Helper()
-	w := &relaying{t: t, s: newStore(t, rdb), run: newRun("run", oracle.Link(graph))}
+	w := &relaying{t: t, s: newStore(t, rdb), run: run}
 	ctx := context.Background()
 	if c, err := w.s.Create(ctx, w.run, nil); err != nil || c.Word != runstate.Created {
 		t.Fatal(c.Word, err)
@@ -38,9 +38,9 @@ func newRelaying(t *testing.T, rdb redis.UniversalClient, graph []runstate.Node)
 	return w
 }
 
-// pair is a step and the one that follows it.
-func pair() []runstate.Node {
-	return []runstate.Node{{ID: "a"}, {ID: "b", Parents: []runstate.Edge{{Step: 0, Mode: 'r'}}}}
+// pair is a run of a step and the one that follows it.
+func pair() runstate.NewRun {
+	return newRun("run", oracle.Link([]runstate.Node{{ID: "a"}, {ID: "b", Parents: []runstate.Edge{{Step: 0, Mode: 'r'}}}}))
 }
 
 func (w *relaying) task(u runstate.Unit, token string) runstate.Task {

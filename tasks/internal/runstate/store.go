@@ -70,6 +70,7 @@ const (
 	overdue Word = "overdue" // begin and visit say so, and the script of this name ends the run
 	worn    Word = "worn"    // begin says so, and crash ends the unit
 	slow    Word = "slow"    // a quick script says so: the case is not the common one
+	taken   Word = "taken"   // the quick begin says so: claimed, but its inputs must be asked for
 )
 
 // Ready is a unit that a script made runnable, with the marker that its task carries.
