@@ -23,8 +23,8 @@ import (
 	"fourfold/telemetry"
 )
 
-// line loses the answer to whatever first says a value that stands for itself: Redis has done what it was told, and the worker does not
-// hear of it.
+// line loses the answer to the first command that carries a marked value: Redis has done what it was told, and the worker does not hear
+// of it.
 type line struct {
 	mu   sync.Mutex
 	said map[string]bool
