@@ -2,7 +2,6 @@ package tasks_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -23,59 +22,19 @@ import (
 	"fourfold/telemetry"
 )
 
-// line loses the answer to the first command that carries a marked value: Redis has done what it was told, and the worker does not hear
-// of it.
-type line struct {
-	mu   sync.Mutex
-	said map[string]bool
-}
-
-// marked is an argument of one of the values that the tests look for.
-var marked = regexp.MustCompile(`\r\n(9\d{5})\r\n`)
-
-func (l *line) first(sent []byte) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	first := false
-	for _, value := range marked.FindAllSubmatch(sent, -1) {
-		first = first || !l.said[string(value[1])]
-		l.said[string(value[1])] = true
-	}
-	return first
-}
-
-// lost is the values whose answers were lost, ascending.
-func (l *line) lost() (values []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for value := range l.said {
-		values = append(values, value)
-	}
-	slices.Sort(values)
-	return values
-}
-
-func (l *line) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	c, err := new(net.Dialer).DialContext(ctx, network, addr)
-	if err != nil {
-		return nil, err
-	}
-	return &lossy{Conn: c, line: l}, nil
-}
-
-// lossy is a connection of a line.
+// lossy is a connection that breaks in place of some answers: Redis has done what it was told, and nobody hears of it.
 type lossy struct {
 	net.Conn
-	line *line
+	lose func(sent []byte) bool // whether the answer to this is lost
 
-	mu   sync.Mutex
-	lose bool
+	mu     sync.Mutex
+	losing bool
 }
 
 func (c *lossy) Write(b []byte) (int, error) {
-	if c.line.first(b) {
+	if c.lose(b) {
 		c.mu.Lock()
-		c.lose = true
+		c.losing = true
 		c.mu.Unlock()
 	}
 	return c.Conn.Write(b)
@@ -85,11 +44,49 @@ func (c *lossy) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.lose {
+	if c.losing {
 		_ = c.Close()
 		return 0, io.ErrUnexpectedEOF
 	}
 	return n, err
+}
+
+// losing is a client over such connections.
+func losing(t *testing.T, server *redistest.Server, lose func(sent []byte) bool) *redis.Client {
+	t.Helper()
+	options := server.Options()
+	options.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return &lossy{Conn: c, lose: lose}, nil
+	}
+	rdb := redis.NewClient(options)
+	t.Cleanup(func() { _ = rdb.Close() })
+	return rdb
+}
+
+// marks knows the marked values that were sent.
+type marks struct {
+	mu   sync.Mutex
+	seen []string
+}
+
+var marked = regexp.MustCompile(`\r\n(9\d{5})\r\n`)
+
+// first says whether a marked value is sent for the first time.
+func (m *marks) first(sent []byte) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	first := false
+	for _, found := range marked.FindAllSubmatch(sent, -1) {
+		if value := string(found[1]); !slices.Contains(m.seen, value) {
+			m.seen = append(m.seen, value)
+			first = true
+		}
+	}
+	return first
 }
 
 // ends tells which steps ended, and which were delivered again.
@@ -120,12 +117,8 @@ func TestALostAnswerKeepsNobodyWaiting(t *testing.T) {
 	item := strings.Replace(step("each", "    needs: [one]\n    for_each: '1..2'\n    max_in_flight: 1\n"), "p.tmpl", "item.tmpl", 1)
 	yaml := "flow: lost\nsteps:\n" + step("one", "") + item + step("two", "    needs: [each]\n") + step("last", "    needs: [two]\n")
 	server := redistest.Start(t)
-	options := server.Options()
-	l := &line{said: map[string]bool{}}
-	options.Dialer = l.dial
-	rdb := redis.NewClient(options)
-	t.Cleanup(func() { _ = rdb.Close() })
-	f := newFleetOf(t, rdb, server.Client(t))
+	sent := &marks{}
+	f := newFleetOf(t, losing(t, server, sent.first), server.Client(t))
 	e := &ends{Observer: telemetry.Discard}
 	m := newModel(func(_ context.Context, step string, n int) (string, error) {
 		return map[string][]string{"one": {"900001"}, "each": {"900002", "900003"}, "two": {"900004"}, "last": {"7"}}[step][n-1], nil
@@ -136,7 +129,7 @@ func TestALostAnswerKeepsNobodyWaiting(t *testing.T) {
 	if s.Outcome != executor.OutcomeOK || m.total() != 5 {
 		t.Errorf("%v after %d calls", s.Outcome, m.total())
 	}
-	if diff := cmp.Diff([]string{"900001", "900002", "900003", "900004"}, l.lost()); diff != "" {
+	if diff := cmp.Diff([]string{"900001", "900002", "900003", "900004"}, sent.seen); diff != "" {
 		t.Errorf("answers that were lost (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"one", "each", "two", "last"}, e.told); diff != "" {
@@ -144,33 +137,12 @@ func TestALostAnswerKeepsNobodyWaiting(t *testing.T) {
 	}
 }
 
-// breaking is a connection on which each answer may be the one that is lost.
-type breaking struct{ net.Conn }
-
-func (c breaking) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	if rand.N(50) == 0 {
-		_ = c.Close()
-		return 0, io.ErrUnexpectedEOF
-	}
-	return n, err
-}
-
 // Whatever answer is lost, to a producer or a worker: the runs end, each as it should.
 func TestRunsEndOverALineThatBreaks(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	line := func() *redis.Client {
-		options := server.Options()
-		options.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			c, err := new(net.Dialer).DialContext(ctx, network, addr)
-			return breaking{c}, err
-		}
-		rdb := redis.NewClient(options)
-		t.Cleanup(func() { _ = rdb.Close() })
-		return rdb
-	}
-	f := newFleetOf(t, line(), line())
+	sometimes := func([]byte) bool { return rand.N(50) == 0 }
+	f := newFleetOf(t, losing(t, server, sometimes), losing(t, server, sometimes))
 	item := strings.Replace(step("each", "    needs: [a]\n    for_each: '1..4'\n    max_in_flight: 2\n"), "p.tmpl", "item.tmpl", 1)
 	b := bundle(t, "flow: breaking\nsteps:\n"+step("a", "")+item+step("b", "    needs: [a]\n")+step("c", "    needs: [a]\n")+step("d", "    needs: [b, c, each]\n"))
 	m := newModel(fine)
@@ -181,13 +153,13 @@ func TestRunsEndOverALineThatBreaks(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 40 {
 		all.Go(func() {
-			var run tasks.RunID
-			err := errors.New("not yet submitted")
-			for err != nil { // a key makes it safe
-				run, err = f.client.Submit(context.Background(), tasks.Submission{Bundle: b, Input: number(i), Key: fmt.Sprint(i)})
-			}
 			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
+			again := tasks.Submission{Bundle: b, Input: number(i), Key: fmt.Sprint(i)} // a key makes it safe
+			run, err := f.client.Submit(ctx, again)
+			for err != nil && ctx.Err() == nil {
+				run, err = f.client.Submit(ctx, again)
+			}
 			s, err := unbroken.client.Wait(ctx, run, tasks.NoValues)
 			if want := (tasks.Counts{OK: 5}); err != nil || s.Outcome != executor.OutcomeOK || s.Counts != want {
 				t.Errorf("%s: %v, %+v, %v", run, s.Outcome, s.Counts, err)

@@ -33,6 +33,8 @@ var mutations = []mutation{
 	one("complete: no guard, a done step is settled again", lua+"complete.lua", "if R.state == 'd' or sub(rec, 1, 1) ~= 'q' then return repeated('settled', unit) end", reopened),
 	one("complete: a lost answer is not given again", lua+"complete.lua", "return repeated('settled', unit)", "return { 'done' }"),
 	one("expand: a lost answer is not given again", lua+"expand.lua", "return repeated('expanded', step)", "return { 'done' }"),
+	one("complete: a lost answer is given again without a claim", lua+"settle.lua", "call('ZADD', claims, now + tonumber(onward.lease), member(following))", ""),
+	one("complete: to give an answer again needs memory", lua+"settle.lua", "call('ZREM', claims, member(following))", ""),
 	one("complete: a lost answer is given to whoever asks", lua+"settle.lua", "get('c' .. unit) == onward.token and", "get('c' .. unit) and"),
 	one("complete: no guard, quick", lua+"quick_complete.lua", "or not carried then return 'slow' end", "then return 'slow' end carried = carried or ''"),
 	one("begin: an earlier generation's task works", lua+"begin.lua", "if R.gen ~= ARGV[2] then return { 'stale' } end", ""),

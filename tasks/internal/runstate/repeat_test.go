@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"fourfold/executor"
+	"fourfold/internal/redistest"
 	"fourfold/provider"
 	"fourfold/tasks/internal/oracle"
 	"fourfold/tasks/internal/runstate"
@@ -102,6 +103,36 @@ func TestALostAnswerIsGivenAgain(t *testing.T) {
 			t.Errorf("the claim: %v, %v", held, err)
 		}
 	})
+}
+
+// Its first claim has ended before it hears of it: the answer that it gets comes with a new one.
+func TestALostAnswerIsGivenAgainWithAClaim(t *testing.T) {
+	onEveryRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
+		ctx := context.Background()
+		w := newRelaying(t, rdb, pair())
+		for _, lease := range []time.Duration{-time.Second, time.Minute} {
+			e := ok("next")
+			e.Onward.Lease = lease
+			if c, err := w.s.Complete(ctx, w.held, e); err != nil || c.Next == nil {
+				t.Fatalf("%+v, %v", c, err)
+			}
+		}
+		if c, _, err := w.s.Begin(ctx, w.task(runstate.Step(1), "another"), terms); err != nil || c.Word != runstate.Busy {
+			t.Errorf("another worker: %s, %v", c.Word, err)
+		}
+	})
+}
+
+func TestWithoutMemoryALostAnswerIsGivenAgain(t *testing.T) {
+	rdb := redistest.Start(t).Client(t)
+	w := newRelaying(t, rdb, pair())
+	w.goOn(w.twice(func() (runstate.Change, error) {
+		c, err := w.s.Complete(context.Background(), w.held, ok("next"))
+		if full := rdb.ConfigSet(context.Background(), "maxmemory", "1").Err(); full != nil {
+			t.Fatal(full)
+		}
+		return c, err
+	}), "1", "next")
 }
 
 // The quick script is asked first here, and the whole one when it is asked again.
