@@ -140,11 +140,19 @@ var mutations = []mutation{
 	// Submitting.
 	one("create: a run is never visited", lua+"create.lua", "if #due > 0 then call('ZADD', KEYS[2], unpack(due)) end", ""),
 	one("create: one run's failure is that of all that are made with it", lua+"create.lua", "pcall(make, k, a)", "true, make(k, a)"),
-	one("create: a run without a trace has that of another", lua+"create.lua", "local last = ARGV[a + 4] == '' and common or common + 2", "local last = common + 2"),
+	one("create: a run has the input of another", lua+"create.lua", "copied and common + 1 or 1", "copied and last + 1 or 1"),
+	one("create: a run that is submitted twice at once fails", lua+"create.lua", "model and model ~= run and", "model and"),
+	one("create: a run that is there is taken for new", lua+"create.lua", "call('COPY', model, run) == 1", "call('COPY', model, run, 'REPLACE') == 1"),
 	{"create: what is made in part is never visited", []change{
 		{lua + "create.lua", "due[#due + 1], due[#due + 2] = visit, id\n", ""},
-		{lua + "create.lua", "call('HSET', KEYS[k + 2], 'input', ARGV[a + 3])\n", "call('HSET', KEYS[k + 2], 'input', ARGV[a + 3]) due[#due + 1], due[#due + 2] = visit, id\n"},
+		{lua + "create.lua", "call('HSET', KEYS[k], 'input', ARGV[a])\n  end\n", "call('HSET', KEYS[k], 'input', ARGV[a])\n  end\n due[#due + 1], due[#due + 2] = visit, id\n"},
 	}},
+	one("create: runs with a trace and without are made together", "tasks/internal/runstate/create.go", `traced: n.Trace != "",`, ""),
+	one("create: a large input is among the run's records", "tasks/internal/runstate/create.go", "len(n.Input) > smallValue", "false"),
+	one("begin: a small input is not found, quick", lua+"quick_begin.lua", "got[8] or call('HGET'", "call('HGET'"),
+	one("begin: a small input is not found", lua+"prelude.lua", "get('i') or call", "call"),
+	one("begin: a large input is not found, quick", lua+"quick_begin.lua", "got[8] or call('HGET', KEYS[2], 'input')", "got[8]"),
+	one("begin: a large input is not found", lua+"prelude.lua", "get('i') or call('HGET', vals, 'input')", "get('i')"),
 	one("key: another input is taken for the same", lua+"create.lua", "return held == ARGV[a + 2] and 'exists' or 'conflict'", "return 'exists'"),
 	one("key: each submit is a run of its own", "tasks/id.go", `if key == "" {`, "if true {"),
 }

@@ -1,6 +1,7 @@
 package runstate_test
 
 import (
+	"bytes"
 	"context"
 	"testing"
 	"time"
@@ -136,7 +137,6 @@ func TestAHeldUnitIsNotRedriven(t *testing.T) {
 func TestKeysOfAFinishedRunExpire(t *testing.T) {
 	onEveryRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
 		s := newStore(t, rdb)
-		task := oneStep(t, s)("a")
 		ctx := context.Background()
 		expire := func(task runstate.Task, when string, want bool) {
 			t.Helper()
@@ -147,12 +147,18 @@ func TestKeysOfAFinishedRunExpire(t *testing.T) {
 				}
 			}
 		}
-		expire(task, "open", false)
-		fine := newRun("fine", oracle.Link([]runstate.Node{{ID: "only"}}))
-		if c, err := s.Create(ctx, fine, nil); err != nil || c.Word != runstate.Created {
-			t.Fatal(c.Word, err)
+		made := func(name string, input []byte) runstate.Task {
+			t.Helper()
+			n := newRun(name, oracle.Link([]runstate.Node{{ID: "only"}}))
+			n.Input = input
+			if c, err := s.Create(ctx, n, nil); err != nil || c.Word != runstate.Created {
+				t.Fatal(c.Word, err)
+			}
+			return runstate.Task{Ref: n.Ref, Generation: 1, Unit: runstate.Step(0), Token: "a"}
 		}
-		ended := runstate.Task{Ref: fine.Ref, Generation: 1, Unit: runstate.Step(0), Token: "a"}
+		task := made("failed", bytes.Repeat([]byte("1"), 100)) // which is apart from the run's records
+		expire(task, "open", false)
+		ended := made("fine", []byte("1"))
 		if c, err := s.Complete(ctx, ended, runstate.Ending{Outcome: executor.OutcomeOK, Value: []byte("1")}); err != nil || !c.Finished {
 			t.Fatal(c.Word, err)
 		}

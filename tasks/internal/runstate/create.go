@@ -50,18 +50,37 @@ func (s *Store) Create(ctx context.Context, n NewRun, posts []Post) (Change, err
 // birth is the run's share of the script that makes it.
 func (s *Store) birth(n NewRun, posts []Post) *share {
 	k := n.kind(posts)
-	nkeys := 2 + len(posts)*k.keys
-	words := make([]any, 0, nkeys+4+len(posts)*k.args)
+	words := make([]any, 0, 2+4+len(posts)*(k.keys+k.args))
 	q := s.queue(n.Queue)
-	words = append(words, q.run+n.Run, q.val+n.Run)
+	words = append(words, q.run+n.Run)
+	if k.apart {
+		words = append(words, q.val+n.Run)
+	}
 	for _, p := range posts {
 		words = append(words, p.Keys...)
 	}
-	words = append(words, n.Run, n.Shape.head+n.InputHash, n.Input, n.Trace)
+	keys := len(words)
+	words = append(words, n.Run, n.Shape.head+n.InputHash)
+	if k.traced {
+		words = append(words, n.Trace)
+	}
+	words = append(words, n.Input)
 	for _, p := range posts {
 		words = append(words, p.Args...)
 	}
-	return newShare(nkeys, words...)
+	return newShare(keys, words...)
+}
+
+// own names the fields that each run says for itself, in the order of birth's words.
+func (k birthKind) own() string {
+	names := "h"
+	if k.traced {
+		names += "t"
+	}
+	if !k.apart {
+		names += "i"
+	}
+	return names
 }
 
 // birthKind is what runs that one script makes have in common.
@@ -69,16 +88,17 @@ type birthKind struct {
 	queue             string
 	shape             *Shape
 	window, retention time.Duration
-	failFast          bool
+	failFast, traced  bool
 	onDone            string
 	keys, args        int  // of one post; zero keys: the roots go into the outbox
+	apart             bool // the input is kept with the values, not with the run's records
 	large             bool // it has a script to itself
 }
 
 func (n NewRun) kind(posts []Post) birthKind {
 	k := birthKind{
-		queue: n.Queue, shape: n.Shape, window: n.Window, retention: n.Retention, failFast: n.FailFast, onDone: n.OnDone,
-		large: len(n.Input) > largeValue,
+		queue: n.Queue, shape: n.Shape, window: n.Window, retention: n.Retention, failFast: n.FailFast, traced: n.Trace != "", onDone: n.OnDone,
+		apart: len(n.Input) > smallValue, large: len(n.Input) > largeValue,
 	}
 	if len(posts) > 0 {
 		k.keys, k.args = len(posts[0].Keys), len(posts[0].Args)
@@ -92,6 +112,9 @@ const (
 	mostWords  = 2048 // fields of runs, and what posts take
 	largeValue = 64 << 10
 )
+
+// smallValue is the longest that Redis, as it comes, has in a hash that it keeps compact.
+const smallValue = 64
 
 // most is how many runs of the kind one script makes.
 func (k birthKind) most() int {
@@ -110,9 +133,9 @@ func (s *Store) create(k birthKind, births []*share) {
 	}
 	q, roots := s.queue(k.queue), k.shape.Roots
 	window := strconv.FormatInt(k.window.Milliseconds(), 10)
-	args := make([]any, 0, 8+len(roots)+len(k.shape.fields))
+	args := make([]any, 0, 10+len(roots)+len(k.shape.fields))
 	args = append(args, k.shape.steps, window, window+"|"+strconv.FormatInt(k.retention.Milliseconds(), 10)+"|"+flag(k.failFast)+"|"+k.onDone,
-		FirstVisit.Milliseconds(), len(roots), k.keys, k.args, len(k.shape.fields))
+		FirstVisit.Milliseconds(), k.own(), flag(k.apart), k.keys, k.args, len(roots), len(k.shape.fields))
 	for _, root := range roots {
 		args = append(args, root)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -61,13 +63,17 @@ func (n *nursery) postsOf(id string) (posts []Post) {
 	return posts
 }
 
-// together makes runs by one script, and says what became of each.
+// together makes runs of one kind by one script, and says what became of each.
 func (n *nursery) together(runs ...NewRun) (got []string) {
 	births := make([]*share, len(runs))
+	kind := runs[0].kind(n.postsOf(runs[0].Run))
 	for i, r := range runs {
+		if r.kind(n.postsOf(r.Run)) != kind {
+			panic("runs of two kinds")
+		}
 		births[i] = n.birth(r, n.postsOf(r.Run))
 	}
-	n.create(runs[0].kind(n.postsOf(runs[0].Run)), births)
+	n.create(kind, births)
 	return answers(births)
 }
 
@@ -110,54 +116,156 @@ func TestRunsThatOneScriptMakesHaveAnAnswerEach(t *testing.T) {
 			t.Errorf("before the bundle is kept: %s", got)
 		}
 		n.keep(t)
-		if err := n.rdb.Set(ctx, runKey(Ref{"q", "taken"}), "by somebody else", 0).Err(); err != nil {
-			t.Fatal(err)
+		for _, key := range []string{runKey(Ref{"q", "taken"}), runKey(Ref{"q", "stolen"}), valKey(Ref{"q", "half"})} {
+			if err := n.rdb.Set(ctx, key, "by somebody else", 0).Err(); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if err := n.rdb.Set(ctx, valKey(Ref{"q", "half"}), "by somebody else", 0).Err(); err != nil {
-			t.Fatal(err)
-		}
-		traced := n.run("traced", "")
-		traced.Trace = "00-trace"
-		got := n.together(n.run("one", "x"), n.run("taken", ""), n.run("one", "x"), n.run("one", "y"), traced, n.run("half", ""), n.run("last", ""))
-		if diff := cmp.Diff([]string{"created", "WRONGTYPE", "exists", "conflict", "created", "WRONGTYPE", "created"}, got); diff != "" {
+		want := []string{"WRONGTYPE", "created", "WRONGTYPE", "exists", "conflict", "created", "exists"}
+		got := n.together(n.run("stolen", ""), n.run("one", "x"), n.run("taken", ""), n.run("one", "x"), n.run("one", "y"), n.run("two", ""), n.run("two", ""))
+		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("answers (-want +got):\n%s", diff)
 		}
-		// Of what could not be made as a whole, the sweeper is told too.
-		visited, err := n.rdb.ZRange(ctx, dueKey("q"), 0, -1).Result()
-		if diff := cmp.Diff([]string{"half", "last", "one", "traced"}, visited); diff != "" || err != nil {
-			t.Errorf("to be visited: %v (-want +got):\n%s", err, diff)
+		large := func(id string) NewRun {
+			r := n.run(id, "same")
+			r.Input = []byte(`"` + strings.Repeat(id, smallValue) + `"`)
+			return r
 		}
-		for _, id := range []string{"one", "traced", "last"} {
-			s, ok, err := n.Read(ctx, Ref{"q", id})
+		got = n.together(large("half"), large("last"), large("last"))
+		if diff := cmp.Diff([]string{"WRONGTYPE", "created", "exists"}, got); diff != "" {
+			t.Errorf("answers to large ones (-want +got):\n%s", diff)
+		}
+		held := n.holds(t)
+		// Of what could not be made as a whole, the sweeper is told too.
+		if diff := cmp.Diff([]string{"half", "last", "one", "two"}, held[dueKey("q")]); diff != "" {
+			t.Errorf("to be visited (-want +got):\n%s", diff)
+		}
+		ready, runnable := held[outboxKey("q")], []string{"last:1:0:0", "last:1:1:0", "one:1:0:0", "one:1:1:0", "two:1:0:0", "two:1:1:0"}
+		if n.posts {
+			ready, runnable = held["posted"], []string{"last1", "last0", "two1", "two0", "one1", "one0"}
+		}
+		if diff := cmp.Diff(runnable, ready); diff != "" {
+			t.Errorf("made runnable (-want +got):\n%s", diff)
+		}
+		for _, id := range []string{"one", "two", "last"} {
+			r, ok, err := n.Read(ctx, Ref{"q", id})
 			if err != nil || !ok {
 				t.Fatal(id, ok, err)
 			}
-			input, err := n.rdb.HGet(ctx, valKey(Ref{"q", id}), "input").Result()
-			if err != nil || input != `"`+id+`"` {
-				t.Errorf("%s has the input %s, %v", id, input, err)
-			}
 			var states []StepState
-			for _, step := range s.Steps {
+			for _, step := range r.Steps {
 				states = append(states, step.State)
 			}
 			if diff := cmp.Diff([]StepState{StepQueued, StepQueued, StepWaiting}, states); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", id, diff)
 			}
 		}
-		if trace, err := n.rdb.HGet(ctx, runKey(Ref{"q", "traced"}), "t").Result(); trace != "00-trace" || err != nil {
-			t.Errorf("the trace is %q, %v", trace, err)
+	})
+}
+
+// times are what differs between two runs that were made alike.
+var times = regexp.MustCompile(`\d{13}`)
+
+// holds is all that is kept of runs, without times.
+func (n *nursery) holds(t *testing.T, ids ...string) map[string]any {
+	t.Helper()
+	held, ctx := map[string]any{}, t.Context()
+	ok := func(err error) {
+		t.Helper()
+		if err != nil && !errors.Is(err, redis.Nil) {
+			t.Fatal(err)
 		}
-		if has, err := n.rdb.HExists(ctx, runKey(Ref{"q", "last"}), "t").Result(); has || err != nil {
-			t.Errorf("the trace of one is another's too: %v, %v", has, err)
+	}
+	for _, id := range ids {
+		for _, key := range []string{runKey(Ref{"q", id}), valKey(Ref{"q", id})} {
+			fields, err := n.rdb.HGetAll(ctx, key).Result()
+			ok(err)
+			for name, text := range fields {
+				held[key+" "+name] = times.ReplaceAllString(text, "T")
+			}
 		}
-		want := []string{"last1", "last0", "traced1", "traced0", "one1", "one0"}
-		ready, err := n.rdb.LRange(ctx, "{q}list", 0, -1).Result()
-		if !n.posts {
-			want = []string{"last:1:0:0", "last:1:1:0", "one:1:0:0", "one:1:1:0", "traced:1:0:0", "traced:1:1:0"}
-			ready, err = n.rdb.ZRange(ctx, outboxKey("q"), 0, -1).Result()
+		for _, p := range n.postsOf(id) {
+			key, _ := p.Keys[0].(string)
+			task, err := n.rdb.Get(ctx, key).Result()
+			ok(err)
+			held[key] = task
 		}
-		if diff := cmp.Diff(want, ready); diff != "" || err != nil {
-			t.Errorf("made runnable: %v (-want +got):\n%s", err, diff)
+	}
+	var err error
+	held["posted"], err = n.rdb.LRange(ctx, "{q}list", 0, -1).Result()
+	ok(err)
+	for _, key := range []string{dueKey("q"), outboxKey("q")} {
+		members, err := n.rdb.ZRange(ctx, key, 0, -1).Result()
+		ok(err)
+		held[key] = slices.Sorted(slices.Values(members))
+	}
+	return held
+}
+
+// forget takes away all that is kept of runs.
+func (n *nursery) forget(t *testing.T, ids ...string) {
+	t.Helper()
+	keys := []string{"{q}list", dueKey("q"), outboxKey("q")}
+	for _, id := range ids {
+		keys = append(keys, runKey(Ref{"q", id}), valKey(Ref{"q", id}))
+		for _, p := range n.postsOf(id) {
+			key, _ := p.Keys[0].(string)
+			keys = append(keys, key)
+		}
+	}
+	for _, key := range keys {
+		if err := n.rdb.Del(t.Context(), key).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// What is made together, as copies of the first and with what all say alike said once, is what each would be if it were made alone.
+func TestRunsMadeTogetherAreAsIfEachWereMadeAlone(t *testing.T) {
+	ids := []string{"one", "two", "three"}
+	inEachWay(t, func(t *testing.T, n *nursery) {
+		n.keep(t)
+		for name, change := range map[string]func(i int, r *NewRun){
+			"small":                func(int, *NewRun) {},
+			"with the same input":  func(_ int, r *NewRun) { r.Input = []byte("1") },
+			"as large as small is": func(_ int, r *NewRun) { r.Input = []byte(strings.Repeat("x", smallValue)) },
+			"apart":                func(_ int, r *NewRun) { r.Input = []byte(strings.Repeat("x", smallValue+1)) },
+			"with keys":            func(i int, r *NewRun) { r.InputHash = ids[i] },
+			"traced":               func(i int, r *NewRun) { r.Trace = "00-" + ids[i] },
+			"of one trace":         func(_ int, r *NewRun) { r.Trace = "00-one" },
+			"with all": func(i int, r *NewRun) {
+				r.InputHash, r.Trace, r.Window, r.FailFast, r.OnDone = ids[i], "00-"+ids[i], time.Hour, true, "told"
+				r.Input = []byte(strings.Repeat(ids[i], smallValue))
+			},
+		} {
+			runs := make([]NewRun, len(ids))
+			for i, id := range ids {
+				runs[i] = n.run(id, "")
+				change(i, &runs[i])
+			}
+			n.together(runs...)
+			together := n.holds(t, ids...)
+			n.forget(t, ids...)
+			for i := range runs {
+				n.together(runs[i])
+			}
+			alone := n.holds(t, ids...)
+			n.forget(t, ids...)
+			if diff := cmp.Diff(alone, together); diff != "" || len(alone) < 20 {
+				t.Errorf("%s (-alone +together):\n%s", name, diff)
+			}
+			for i, r := range runs {
+				key := runKey(r.Ref) + " i"
+				if len(r.Input) > smallValue {
+					key = valKey(r.Ref) + " input"
+				}
+				if alone[key] != string(r.Input) {
+					t.Errorf("%s: the input of %s is %v", name, ids[i], alone[key])
+				}
+				if trace, _ := alone[runKey(r.Ref)+" t"].(string); trace != r.Trace {
+					t.Errorf("%s: the trace of %s is %q", name, ids[i], trace)
+				}
+			}
 		}
 	})
 }

@@ -4,7 +4,8 @@
 // and a cluster spreads queues over nodes:
 //
 //	fourfold:{q}:run:<run>   HASH  the run's records, below
-//	fourfold:{q}:val:<run>   HASH  input; <i> value of step i; <i>.<k> value and <i>:<k> input of item k of a for_each step
+//	fourfold:{q}:val:<run>   HASH  input, unless it is small; <i> value of step i; <i>.<k> value and <i>:<k> input of item k of a
+//	                               for_each step
 //	fourfold:{q}:outbox      ZSET  <run>:<generation>:<unit>:<redrive>, score = when the sweeper rings it;
 //	                               the unit "!" is the on_done task
 //	fourfold:{q}:due         ZSET  open runs by when the sweeper must look next
@@ -31,6 +32,7 @@
 //	c<u>    token of the claim
 //	w<u>    generation|ms for which an outage has kept it waiting       parked, and not claimed since; absent: for none
 //	t       W3C traceparent of the submission                                 absent when it had no trace
+//	i       input                                                             absent when it has more than 64 bytes
 //
 // Records are short, since Redis keeps a hash compact only while none of its values has more than 64 bytes.
 //

@@ -152,8 +152,10 @@ local function grant(unit, mk, deliveries, waited, spent, wants)
   for w in string.gmatch(wants, '[^,]+') do
     if w == 't' then
       trace = get('t')
+    elseif w == 'i' then
+      wanted[#wanted + 1] = get('i') or call('HGET', vals, 'input')
     else
-      wanted[#wanted + 1] = call('HGET', vals, w == 'i' and 'input' or w)
+      wanted[#wanted + 1] = call('HGET', vals, w)
     end
   end
   local item = step and call('HGET', vals, step .. ':' .. k) or false

@@ -5,7 +5,7 @@
 local call, match = redis.call, string.match
 local run, unit = KEYS[1], ARGV[3]
 local step = match(unit, '^(%d+)%.')
-local got = call('HMGET', run, 'r', 'k', 's' .. unit, 'c' .. unit, 'g' .. unit, 't', 's' .. (step or unit))
+local got = call('HMGET', run, 'r', 'k', 's' .. unit, 'c' .. unit, 'g' .. unit, 't', 's' .. (step or unit), 'i')
 if not got[1] or not got[3] or got[4] then return { 'slow' } end
 local state, gen = match(got[1], '^(%a)|(%d+)|')
 local redrive, since, mk = match(got[3], '^q|(%d+)|0|(%d+)||(.*)$') -- not delivered before, nothing spent
@@ -17,4 +17,4 @@ if deadline > 0 and now >= deadline then return { 'slow' } end
 call('HSET', run, 'c' .. unit, ARGV[4], 's' .. unit, 'q|' .. redrive .. '|1|' .. since .. '||' .. mk)
 call('ZADD', KEYS[3], now + ARGV[5], ARGV[1] .. ':' .. gen .. ':' .. unit)
 if step or not match(got[5], '^[^|]*|[^|]*||') then return { 'taken' } end
-return { 'claimed', mk, 1, now - since, '', deadline > 0 and deadline - now or 0, {}, { call('HGET', KEYS[2], 'input') }, false, got[6] }
+return { 'claimed', mk, 1, now - since, '', deadline > 0 and deadline - now or 0, {}, { got[8] or call('HGET', KEYS[2], 'input') }, false, got[6] }
