@@ -13,6 +13,9 @@ import (
 const (
 	// flushEvery is how often what was gathered is sent. It divides the agent's ten seconds evenly.
 	flushEvery = 2 * time.Second
+	// packetEvery is how often a packet that is not full is sent. By itself datadog-go looks ten times a second, which was half of
+	// what a worker did that has nothing to do.
+	packetEvery = time.Second
 	// closeWithin bounds Close: a worker must be gone within two seconds whatever its agent does.
 	closeWithin = 1800 * time.Millisecond
 	// stepKinds and callKinds are how many combinations of tags are kept before the cache starts anew.

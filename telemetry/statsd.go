@@ -102,6 +102,7 @@ func (c *statsdClient) options() []statsd.Option {
 		statsd.WithNamespace(Namespace),
 		statsd.WithExtendedClientSideAggregation(),
 		statsd.WithAggregationInterval(flushEvery),
+		statsd.WithBufferFlushInterval(packetEvery),
 		statsd.WithWorkersCount(statsdWorkers),
 		statsd.WithBufferPoolSize(statsdBuffers),
 		statsd.WithSenderQueueSize(statsdQueue),
