@@ -55,6 +55,7 @@ var mutations = []mutation{
 	one("take: what has other inputs than the run's is not claimed", lua+"quick_begin.lua", "if state ~= 'o' or", "if step or not match(got[5], '^[^|]*|[^|]*||') or state ~= 'o' or"),
 	one("take: an item is claimed whose step has ended", lua+"quick_begin.lua", " or step and not match(got[7], '^e')", ""),
 	one("begin: a step claimed with its task has another token", lua+"meet.lua", "return { ARGV[3], begin(", "return { 'x' .. ARGV[3], begin("),
+	one("begin: a repeated command has no new lease", lua+"begin.lua", "  call('ZADD', claims, now + tonumber(ARGV[5]), member(unit))\n", ""),
 	one("begin: deliveries are not counted", lua+"begin.lua", "(holder == ARGV[4] and 0 or 1)", "0"),
 	one("begin: no suspect is told", lua+"begin.lua", "and holder ~= ARGV[4] then return { 'suspect', deliveries } end", "and false then return { 'suspect', deliveries } end"),
 	one("relay: what had its turn waits all over", "tasks/relay.go", "ring.Ahead = o.Lost || when == ahead", "ring.Ahead = when == ahead && false"),

@@ -19,7 +19,11 @@ local redrive, deliveries, since, spent, mk = match(rec, '^q|(%d+)|(%d+)|(%d+)|(
 deliveries = tonumber(deliveries) + (holder == ARGV[4] and 0 or 1)
 if deliveries > tonumber(ARGV[6]) then return { 'worn' } end
 if deliveries > tonumber(ARGV[8]) and holder ~= ARGV[4] then return { 'suspect', deliveries } end
-claim(unit, ARGV[4], ARGV[5], redrive, deliveries, since, spent, mk)
+if holder == ARGV[4] then -- the records say so: it has the time of a new claim
+  call('ZADD', claims, now + tonumber(ARGV[5]), member(unit))
+else
+  claim(unit, ARGV[4], ARGV[5], redrive, deliveries, since, spent, mk)
+end
 local down = match(held['w' .. unit] or '', '^' .. R.gen .. '|(%d+)$') or '0'
 drop('w' .. unit)
 write()
