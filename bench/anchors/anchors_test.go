@@ -39,7 +39,9 @@ func testSession(t *testing.T) *session {
 
 func TestEachSystemDoesTheWholeJob(t *testing.T) {
 	s := testSession(t)
-	for _, c := range s.contenders(4, 20, 20) {
+	waiting := contender{label: asynqWoken, spec: withSlots(s.spec(job.Asynq, ""), 4), runs: 20, run: same(three)}
+	waiting.spec.Woken, waiting.spec.Servers = true, 1
+	for _, c := range append(s.contenders(4, 20, 20), waiting) {
 		t.Run(c.label, func(t *testing.T) {
 			d, err := s.drain(c)
 			if err != nil {

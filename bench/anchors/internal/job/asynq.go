@@ -10,7 +10,8 @@ import (
 )
 
 // bareAsynq is asynq as it is published: a handler enqueues the next step of its chain. There is no state, no outcome and
-// no join; several servers in one process are the one tuning that lifts it.
+// no join; several servers in one process are the one tuning that lifts it, and Spec.Woken what
+// lets a step be taken at once.
 type bareAsynq struct{}
 
 const asynqType = "step"
@@ -53,6 +54,12 @@ func (bareAsynq) Work(ctx context.Context, s Spec, t *Tally, ready func()) error
 		rdb := connect(s, t, 0)
 		defer rdb.Close()
 		client := asynq.NewClientFromRedisClient(rdb)
+		if s.Woken {
+			listens := rdb
+			rdb = connect(s, t, 0)
+			defer rdb.Close()
+			rdb.AddHook(woken{listens})
+		}
 		server := asynq.NewServerFromRedisClient(rdb, asynq.Config{
 			Concurrency: max(1, s.Slots/servers), Queues: queues, TaskCheckInterval: s.Poll, LogLevel: asynq.FatalLevel, ShutdownTimeout: 1,
 		})

@@ -19,6 +19,7 @@ type Spec struct {
 	Workers  int           // in the process; zero: 1
 	Servers  int           // of asynq alone: its servers, which share Slots; zero: 4
 	Poll     time.Duration // of asynq and River: how often they look; zero: their default
+	Woken    bool          // of asynq alone, with one queue: it waits for tasks and does not poll
 	Step     time.Duration // how long a step takes
 	Spread   bool          // steps take between half of Step and one and a half, so that they do not end in waves
 	Value    int           // bytes of a step's value; zero: the number 1
