@@ -57,6 +57,15 @@ func TestGoals(t *testing.T) {
 			"one chain of three",
 			verdict{"0.9; 3", false},
 		},
+		{
+			"beside another system",
+			figures{
+				fig("inflight", ours+", 20000 in flight, 8 queues", "of the ideal rate", 0.97),
+				fig("inflight", asynqFour+", 20000 in flight, 8 queues", "of the ideal rate", 1),
+			},
+			"20,000 of them beside asynq",
+			verdict{"0.97 ×", false},
+		},
 		{"half measured", figures{fig("idle", ours, "one chain, p50", 0.9)}, "one chain of three", verdict{}},
 		{
 			"flat",

@@ -31,6 +31,12 @@ func (c crowd) label() string {
 	return fmt.Sprintf("%s, %d in flight, %d queues", name, c.steps, c.queues)
 }
 
+// of is the label of as many steps of a system.
+func (c crowd) of(system string) string {
+	c.system = system
+	return c.label()
+}
+
 func inflight(s *session) error {
 	crowds := []crowd{
 		{job.Fourfold, 10_000, 1},
