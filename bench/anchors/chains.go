@@ -15,6 +15,7 @@ const (
 	asynqFour    = "asynq, 4 servers"
 	asynqOne     = "asynq, 1 server"
 	workflowsFit = "go-workflows, tuned"
+	bullMQFlow   = "bullmq, flow"
 	riverFit     = "river, tuned"
 )
 
@@ -35,6 +36,9 @@ func (s *session) contenders(slots int, fast, slow int) []contender {
 		{label: asynqFour, spec: asynq, runs: fast, often: s.closely()},
 		{label: asynqOne, spec: single, runs: fast},
 		{label: workflowsFit, spec: s.spec(job.Workflows, ""), runs: slow},
+	}
+	if job.BullMQThere() {
+		all = append(all, contender{label: bullMQFlow, spec: s.spec(job.BullMQ, ""), runs: fast, often: s.closely()})
 	}
 	if postgresThere() {
 		all = append(all, contender{label: riverFit, spec: fit, runs: slow})

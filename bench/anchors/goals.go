@@ -26,6 +26,9 @@ var goals = []goal{
 	{"the same", "≥ 7 × go-workflows, tuned", func(f figures) verdict {
 		return atLeast(f, "chains", ours, workflowsFit, "chains a second", 7)
 	}},
+	{"the same", "ahead of BullMQ's flow", func(f figures) verdict {
+		return atLeast(f, "chains", ours, bullMQFlow, "chains a second", 1)
+	}},
 	{"with steps of 50 ms, 200 in flight", "≥ 0.97 of the ideal", func(f figures) verdict {
 		return all(f, "sleeps", ours, bound{"of the ideal", 0.97, false})
 	}},

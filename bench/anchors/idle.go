@@ -47,6 +47,9 @@ func idle(s *session) error {
 	if !s.quick {
 		all = append(all, asynq("asynq as it comes", 0, 0.02))
 	}
+	if job.BullMQThere() {
+		all = append(all, idler{bullMQFlow, s.spec(job.BullMQ, ""), 1, 1})
+	}
 	if postgresThere() {
 		all = append(all, idler{riverFit, fit, 0.5, 1})
 	}

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"fourfold/bench/anchors/internal/job"
 )
 
 // machine describes where a run took place.
@@ -40,9 +42,14 @@ func describe(ctx context.Context) machine {
 		m.load = strings.Join(strings.Fields(string(text))[:1], "")
 	}
 	m.versions = append(m.versions, runtime.Version())
-	for _, program := range [][]string{{"redis-server", "--version"}, {postgresTool("postgres"), "--version"}} {
+	for _, program := range [][]string{{"redis-server", "--version"}, {postgresTool("postgres"), "--version"}, {"node", "--version"}} {
 		if found := versionOf(ctx, program); found != "" {
 			m.versions = append(m.versions, found)
+		}
+	}
+	if job.BullMQThere() {
+		if packages, err := job.BullMQVersions(); err == nil { // it is written in a file of our own
+			m.versions = append(m.versions, packages...)
 		}
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -29,7 +29,7 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 0, "how often each pair is measured; 0: 3, or 1 with -quick")
 	flag.IntVar(&o.procs, "procs", max(1, runtime.NumCPU()-1), "GOMAXPROCS of worker processes: Redis needs a core of its own")
 	flag.StringVar(&o.profile, "profile", "", "folder for CPU profiles of our saturated workers")
-	flag.StringVar(&o.system, "system", "", "of full queues and thousands in flight, this system's part alone: "+ours+", asynq, go-workflows, river")
+	flag.StringVar(&o.system, "system", "", "of full queues and thousands in flight, this system's part alone: "+ours+", asynq, go-workflows, bullmq, river")
 	only := flag.String("only", "", "workloads to run, with commas between; empty: all")
 	list := flag.Bool("list", false, "name the workloads and end")
 	flag.Parse()

@@ -63,7 +63,7 @@ type System interface {
 
 // Systems by name. The names are those of Spec.System.
 var Systems = map[string]System{
-	Fourfold: fourfold{}, Asynq: bareAsynq{}, Workflows: workflows{}, River: riverQueue{},
+	Fourfold: fourfold{}, Asynq: bareAsynq{}, Workflows: workflows{}, BullMQ: bullMQ{}, River: riverQueue{},
 }
 
 // The names of the systems.
@@ -71,6 +71,7 @@ const (
 	Fourfold  = "fourfold"
 	Asynq     = "asynq"
 	Workflows = "go-workflows"
+	BullMQ    = "bullmq"
 	River     = "river"
 )
 
